@@ -1,0 +1,3 @@
+"""Paddock: a desktop launcher and profiler for llama.cpp."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Say it in text: the command line. Importing it must not load Qt."""

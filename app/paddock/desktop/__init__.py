@@ -1,0 +1,1 @@
+"""Show it: the window. The only room that knows Qt."""

@@ -1,0 +1,20 @@
+"""The one exception that carries a sentence for the user."""
+
+from paddock.text import Text
+
+
+class AppError(Exception):
+    """Something exceptional that a person can understand and act on.
+
+    what: what happened; why: the cause, where known; hint: what to do about it.
+    Faces print these and never a traceback. What a user can get *wrong in a plan* is a `launch.Issue`, not this.
+    """
+
+    def __init__(self, what: Text | str, *, why: Text | str | None = None, hint: Text | str | None = None) -> None:
+        super().__init__(str(what))
+        self.what = what
+        self.why = why
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return " ".join(str(part) for part in (self.what, self.why, self.hint) if part)

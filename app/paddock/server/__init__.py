@@ -1,0 +1,9 @@
+"""Keep it running: one server process, supervised.
+
+Enters: a `ServerSpec` (from a launch.Command). Leaves: `State` changes, stamped `LogLine`s, a `Diagnosis` when it fails.
+The supervisor's own thread is the only writer of process state.
+"""
+
+from paddock.server.model import Diagnosis, Exit, Listener, LogLine, Progress, ServerSpec, State
+
+__all__ = ["Diagnosis", "Exit", "Listener", "LogLine", "Progress", "ServerSpec", "State"]

@@ -1,0 +1,82 @@
+"""A session's rows as values. Times `t` are seconds since the session started (monotonic); stamps are UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.hardware.model import Reading
+
+
+@dataclass(frozen=True)
+class SlotSample:
+    """One slot at one poll. Rates in tokens/s over the last 0.5 to 1 s; NaN when not generating or not known."""
+
+    id: int
+    busy: bool
+    phase: str
+    """idle, prompt, generating."""
+    task: int | None
+    context_used: float
+    context_limit: float
+    prompt_done: float
+    generated: float
+    generation_per_s: float
+    prompt_per_s: float
+    prompt_progress: float
+    """0…1, NaN when the total is not known."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Everything at one moment; NaN where there was no answer, never the last value."""
+
+    t: float
+    generation_per_s: float
+    prompt_per_s: float
+    context_used: float
+    requests_processing: float
+    requests_waiting: float
+    acceptance: float
+    """Accepted / drafted over the last window, NaN without drafts."""
+    slots: tuple[SlotSample, ...]
+    reading: Reading | None
+    answered: bool
+    sleeping: bool = False
+
+
+@dataclass
+class Request:
+    """One request, as far as log and counters (or later the proxy) tell it; None where unknown."""
+
+    number: int
+    task: int | None
+    slot: int | None
+    t_start: float
+    t_end: float | None = None
+    t_first_token: float | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    generated_tokens: int | None = None
+    prompt_per_s: float | None = None
+    generation_per_s: float | None = None
+    ttft_s: float | None = None
+    draft_tokens: int | None = None
+    accepted_tokens: int | None = None
+    context_used: int | None = None
+    truncated: bool = False
+    status: str = "active"
+    """active, done, cancelled, failed."""
+    progress: float | None = None
+    """Prompt progress 0…1 while active, where the log told it."""
+    source: str = "log"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A mark on the time axis. kind: state, request, mark, issue, memory, log."""
+
+    t: float
+    kind: str
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
