@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from paddock.text import Text
+
+_LETTERS = re.compile(r"[A-Za-z_]+")
+_KINDS = {"mtl": "metal", "hip": "rocm", "gpuopencl": "opencl"}
+
+HOST_KINDS = frozenset({"cpu", "blas", "accelerate", "accel", "zdnn", "zendnn", "amx", "hbm"})
+"""Rows of --list-devices that compute on the host's own memory."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program that may be a llama.cpp server, and where it was found: settings, PATH, brew, environment, …"""
+
+    path: Path
+    source: str
 
 
 @dataclass(frozen=True)
@@ -32,18 +47,26 @@ class EngineOption:
 
 @dataclass(frozen=True)
 class EngineDevice:
-    """One line of --list-devices. Bytes (the program prints MiB)."""
+    """One line of --list-devices. Bytes (the program prints MiB); None where it prints 0 of 0, which means untold."""
 
     name: str
     description: str
     total_bytes: int | None
     free_bytes: int | None
+    unified: bool | None = None
+    """Shares the host's memory; None where the listing did not say."""
 
     @property
     def kind(self) -> str:
         """The backend from the name's letters: cuda, rocm, vulkan, metal, sycl, rpc, blas, …"""
-        letters = self.name.rstrip("0123456789").lower()
-        return {"mtl": "metal", "hip": "rocm"}.get(letters, letters)
+        match = _LETTERS.match(self.name)
+        letters = (match[0] if match else self.name).lower()
+        return _KINDS.get(letters, letters)
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it holds memory of its own to offload to: not so for the host's own CPU and BLAS rows."""
+        return self.kind not in HOST_KINDS
 
 
 @dataclass(frozen=True)
@@ -80,6 +103,10 @@ class Engine:
     """Why it cannot be used; None when it can."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What must be added to the child's environment so that it starts (library paths)."""
+
+    def tool(self, name: str) -> tuple[str, ...] | None:
+        """The argv prefix of a sibling program ("bench", "fit-params", "rpc-server", …); None where it is absent."""
+        return self.tools.get(name)
 
     @cached_property
     def by_flag(self) -> Mapping[str, EngineOption]:
