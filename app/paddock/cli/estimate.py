@@ -1,0 +1,167 @@
+"""paddock fit and check: what a plan will cost, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.cli.arguments import Globals
+from paddock.cli.output import document, line, note, table
+from paddock.errors import AppError
+from paddock.text import Text
+from paddock.units import bytes_text, parse_bytes
+
+if TYPE_CHECKING:
+    from paddock.fit.model import Budget, Estimate
+    from paddock.work import Preview
+
+FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
+
+
+@click.command(context_settings=FLAGS)
+@click.argument("file", required=False, type=click.Path())
+@click.option("--device", "devices", multiple=True, metavar="NAME=TOTAL[:FREE]",
+              help="A device to reckon with instead of this machine's (24G, 24GiB, 24000MiB or bytes); repeatable.")
+@click.option("--batch", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="REQUESTS.jsonl",
+              help="Answer one request a line, as JSON lines.")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, flags: tuple[str, ...]) -> int:
+    """What FILE needs on each device with these llama-server flags, and whether it fits."""
+    from paddock.work import Workspace
+
+    workspace = Workspace(options.data_dir, options.engine)
+    if batch:
+        return _batch(workspace, batch)
+    plan, _ = workspace.resolve(*target_and_flags(file, flags))
+    budgets = [_budget(d) for d in devices] or None
+    estimate = workspace.estimate(plan, budgets=budgets)
+    if options.json:
+        document(workspace.answer_of(estimate))
+    else:
+        show(estimate)
+    return 0
+
+
+def target_and_flags(file: str | None, flags: Iterable[str]) -> tuple[str | None, list[str]]:
+    """FILE may be left out where the flags name a model: then click took the first flag for it."""
+    words = list(flags)
+    if file is not None and file.startswith("-"):
+        return None, [file, *words]
+    return file, words
+
+
+def _budget(text: str) -> Budget:
+    from paddock.engine.model import EngineDevice
+    from paddock.fit.model import Budget
+
+    name, equals, sizes = text.partition("=")
+    if not equals or not name:
+        raise AppError(Text("“{text}” is not a device.", text=text), hint=Text("Write NAME=TOTAL or NAME=TOTAL:FREE, "
+                                                                               "for example CUDA0=24G:22G."))
+    total, colon, free = sizes.partition(":")
+    kind = EngineDevice(name, "", None, None).kind
+    return Budget(name, kind, parse_bytes(total), parse_bytes(free) if colon else parse_bytes(total))
+
+
+def show(estimate: Estimate) -> None:
+    """The text form: a row a device, then the verdict."""
+    if estimate.rejected:
+        line(Text("llama.cpp refuses this plan: {reason}", reason=estimate.rejected))
+        return
+    rows = []
+    for d in estimate.devices:
+        free = d.budget.free_bytes if d.budget else None
+        rows.append((d.name, bytes_text(d.model), bytes_text(d.context), bytes_text(d.compute),
+                     bytes_text(sum(d.draft)) if estimate.has_draft else None, bytes_text(d.overhead + d.projector),
+                     bytes_text(d.total), bytes_text(free), bytes_text(d.left), VERDICTS[d.verdict.value]()))
+    headers = [Text("Device"), Text("Weights"), Text("KV cache"), Text("Compute"), Text("Draft"), Text("Overhead"),
+               Text("Total"), Text("Free now"), Text("Left"), Text("Fit")]
+    keep = [i for i in range(len(headers)) if i != 4 or estimate.has_draft]
+    table([headers[i] for i in keep], ([r[i] for i in keep] for r in rows), range(1, len(keep) - 1))
+    line("")
+    line(f"{VERDICTS[estimate.verdict.value]()}. {estimate.reason}")
+    for text in estimate.notes:
+        line(text)
+
+
+VERDICTS = {
+    "fits": lambda: Text("Fits"),
+    "tight": lambda: Text("Tight"),
+    "wont_fit": lambda: Text("Won’t fit"),
+    "cant_tell": lambda: Text("Can’t tell"),
+}
+
+
+def _batch(workspace: Any, path: str) -> int:
+    """One answer a request line, in order; 0 when every line was answered, else 1."""
+    source = sys.stdin if path == "-" else Path(path).open(encoding="utf-8")
+    wrong = 0
+    with source as lines:
+        for number, text in _requests(lines):
+            answer = _answer(workspace, number, text)
+            wrong += "error" in answer
+            document(answer)
+    if wrong:
+        note(Text("{count} request could not be answered.", plural="{count} requests could not be answered.", count=wrong))
+    return 1 if wrong else 0
+
+
+def _requests(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    for number, text in enumerate(lines, 1):
+        if text.strip():
+            yield number, text
+
+
+def _answer(workspace: Any, number: int, text: str) -> dict[str, Any]:
+    identifier: Any = number
+    try:
+        request = json.loads(text)
+        if not isinstance(request, dict):
+            raise AppError(Text("Line {number} is not a JSON object.", number=number))
+        identifier = request.get("id", number)
+        answer: dict[str, Any] = workspace.answer(request)
+        return answer
+    except json.JSONDecodeError as error:
+        return {"id": identifier, "error": str(Text("Line {number} is not JSON: {why}", number=number, why=error.msg))}
+    except AppError as error:
+        return {"id": identifier, "error": str(error)}
+
+
+@click.command(context_settings=FLAGS)
+@click.argument("file", required=False)
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def check(options: Globals, file: str | None, flags: tuple[str, ...]) -> int:
+    """What is wrong with this plan, before it is launched. Exit 1 if something is an error."""
+    from paddock.work import Workspace
+
+    workspace = Workspace(options.data_dir, options.engine)
+    plan, _ = workspace.resolve(*target_and_flags(file, flags))
+    preview = workspace.preview(plan, fresh=True)
+    if options.json:
+        document([issue_dict(i) for i in preview.issues])
+    else:
+        show_issues(preview)
+    return 1 if preview.errors else 0
+
+
+def issue_dict(issue: Any) -> dict[str, Any]:
+    """The JSON form of an issue."""
+    return {"id": issue.id, "severity": issue.severity.value, "option": issue.option, "text": str(issue.text),
+            "fix": str(issue.fix) if issue.fix else None}
+
+
+def show_issues(preview: Preview) -> None:
+    """The text form of the issues, errors first."""
+    for issue in preview.issues:
+        line(f"{issue.severity.value}: {issue.text}" + (f" → {issue.fix}" if issue.fix else ""))
+    if not preview.issues:
+        line(Text("Nothing is wrong with this plan."))
+
+

@@ -1,0 +1,177 @@
+"""paddock command and launch: the exact command, and a run of it supervised and recorded without a window."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.cli.arguments import Globals
+from paddock.cli.estimate import FLAGS, issue_dict, target_and_flags
+from paddock.cli.output import document, line, note
+from paddock.text import Text
+from paddock.units import rate_text, seconds_text
+
+if TYPE_CHECKING:
+    from paddock.server.model import Diagnosis, Exit, State
+    from paddock.work import Run
+
+FORMATS = ["argv", "posix", "powershell", "cmd", "systemd", "preset", "llama-swap", "docker"]
+
+
+@click.command(context_settings=FLAGS)
+@click.argument("target", required=False)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="posix", show_default=True)
+@click.option("--additions", is_flag=True, help="Include what Paddock adds for its own sake (--metrics, -lv 4, …).")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def command(options: Globals, target: str | None, form: str, additions: bool, flags: tuple[str, ...]) -> int:
+    """The command line of a profile or file, in the format of a shell or another program."""
+    from paddock.work import Workspace
+
+    workspace = Workspace(options.data_dir, options.engine)
+    plan, _ = workspace.resolve(*target_and_flags(target, flags))
+    text = workspace.export(plan, form, additions=additions)
+    line(text)
+    return 0
+
+
+@click.command(context_settings=FLAGS)
+@click.argument("target", required=False)
+@click.option("--for", "seconds", type=click.FloatRange(0), metavar="SECONDS", help="Stop so long after it was ready.")
+@click.option("--anyway", is_flag=True, help="Launch although a check holds an error.")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def launch(options: Globals, target: str | None, seconds: float | None, anyway: bool, flags: tuple[str, ...]) -> int:
+    """Start the server, watch it and record the session, until Ctrl-C, its end, or --for SECONDS after ready."""
+    from paddock.work import Workspace
+
+    workspace = Workspace(options.data_dir, options.engine)
+    plan, profile = workspace.resolve(*target_and_flags(target, flags))
+    reporter = Reporter(options.json)
+    try:
+        run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter)
+        reporter.attach(run)
+        stopped = _wait(run, reporter, seconds)
+        return reporter.finish(run, stopped)
+    finally:
+        workspace.close()
+
+
+def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:
+    """Wait for the end; True when it was we who stopped it. Ctrl-C and SIGTERM stop the server in order."""
+    ask = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ask.set())
+    while not run.join(timeout=0.1):
+        reporter.tick(run)
+        ready = reporter.ready_at
+        if ask.is_set() or (seconds is not None and ready is not None and time.monotonic() - ready >= seconds):
+            reporter.interrupted = ask.is_set()
+            run.stop()
+            run.join(timeout=10)
+            reporter.tick(run)
+            return True
+    reporter.tick(run)
+    return False
+
+
+class Reporter:
+    """Tells the run as it goes: JSON lines on stdout, or sentences. Callbacks come from other threads."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.json = as_json
+        self.ready_at: float | None = None
+        self.interrupted = False
+        self._lock = threading.Lock()
+        self._start = time.monotonic()
+        self._line = 0
+        self._told_requests: set[int] = set()
+        self._last_sample = 0.0
+
+    def attach(self, run: Run) -> None:
+        """Say what is being started."""
+        command = run.preview.command
+        argv = list(command.argv) if command else []
+        self._event("command", argv=argv, session=run.session_id, url=run.url,
+                    additions=[{"id": a.id, "argv": list(a.argv), "reason": str(a.reason)}
+                               for a in (command.additions if command else ())])
+        for issue in run.preview.issues:
+            self._event("issue", **issue_dict(issue))
+        if not self.json:
+            note(command.own if command else "")
+            for issue in run.preview.issues:
+                note(f"{issue.severity.value}: {issue.text}")
+
+    def on_state(self, run: Run, state: State, exit_: Exit | None) -> None:
+        """Called by the run."""
+        if state.value == "ready":
+            self.ready_at = time.monotonic()
+        self._event("state", state=state.value)
+        if not self.json:
+            said = Text("ready at {url}", url=run.url) if state.value == "ready" else state.value
+            note(f"[{seconds_text(time.monotonic() - self._start)}] {said}")
+
+    def on_diagnosis(self, run: Run, diagnosis: Diagnosis) -> None:
+        """Called by the run."""
+        self._event("issue", id=diagnosis.id, severity="error" if diagnosis.fatal else "warning", option=None,
+                    text=str(diagnosis.cause), fix=str(diagnosis.advice), line=diagnosis.line)
+        if not self.json:
+            note(f"{diagnosis.cause} {diagnosis.advice}")
+
+    def tick(self, run: Run) -> None:
+        """Called ten times a second from the main thread: new log lines, samples, finished requests."""
+        for entry in run.recorder.lines_after(self._line):
+            self._line = entry.number
+            if self.json:
+                self._event("log", level=entry.level, text=entry.text)
+        snapshot = run.recorder.snapshot()
+        for request in snapshot.requests:
+            if request.status != "active" and request.number not in self._told_requests:
+                self._told_requests.add(request.number)
+                self._event("request", **request_dict(request))
+                if not self.json:
+                    note(Text("request {number}: {prompt} prompt, {out} generated, {rate}", number=request.number,
+                              prompt=request.prompt_tokens, out=request.generated_tokens,
+                              rate=rate_text(request.generation_per_s)))
+        sample = snapshot.sample
+        if sample is not None and self.json and sample.t - self._last_sample >= 1.0:
+            self._last_sample = sample.t
+            self._event("sample", generation_per_s=clean(sample.generation_per_s),
+                        prompt_per_s=clean(sample.prompt_per_s), context_used=clean(sample.context_used),
+                        busy=clean(sample.requests_processing), waiting=clean(sample.requests_waiting))
+
+    def finish(self, run: Run, stopped: bool) -> int:
+        """The last event, and the exit code: 0 in order, 1 a server that failed, 130 after Ctrl-C."""
+        exit_ = run.exit
+        failed = not stopped and run.state.value in ("failed", "crashed")
+        code = exit_.code if exit_ else None
+        reason = str(exit_.reason) if exit_ else ""
+        self._event("exit", session=run.session_id, code=code, reason=reason)
+        if not self.json:
+            note(reason)
+            note(Text("Recorded as session {id}.", id=run.session_id))
+        if failed:
+            return 1
+        return 130 if self.interrupted else 0
+
+    def _event(self, kind: str, **data: Any) -> None:
+        if self.json:
+            with self._lock:
+                document({"t": round(time.monotonic() - self._start, 3), "event": kind, **data})
+
+
+def request_dict(r: Any) -> dict[str, Any]:
+    """A request's JSON form, as `sessions show` has it."""
+    return {"number": r.number, "slot": r.slot, "prompt_tokens": r.prompt_tokens, "cached_tokens": r.cached_tokens,
+            "generated_tokens": r.generated_tokens, "prompt_per_s": r.prompt_per_s,
+            "generation_per_s": r.generation_per_s, "ttft_s": r.ttft_s, "status": r.status}
+
+
+def clean(value: float) -> float | None:
+    """NaN is null in JSON."""
+    return None if value != value else value

@@ -1,0 +1,71 @@
+"""The commands, gathered. Each lives in the file of its subject and imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import locale
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from paddock import __version__
+from paddock.cli import engines, estimate, inspect, launching, profiles, sessions
+from paddock.cli.arguments import Globals
+from paddock.cli.output import document, fail, note
+from paddock.errors import AppError
+from paddock.text import Text, use_language
+
+
+@click.group(invoke_without_command=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="paddock")
+def paddock() -> None:
+    """Launcher and profiler for llama.cpp. Without arguments, or with one GGUF file: the window.
+
+    Taken before or after any command: --data-dir DIR (everything that is written), --engine PATH|NAME, --json.
+    """
+
+
+for _command in (inspect.inspect, engines.engines, engines.devices, engines.doctor, estimate.fit, estimate.check,
+                 launching.command, launching.launch, profiles.profiles, sessions.sessions, sessions.sql):
+    paddock.add_command(_command)
+
+
+def run(args: Sequence[str], options: Globals) -> int:
+    """Run one command: 0 done, 1 a problem in what was asked, 2 wrong usage, 130 Ctrl-C. Never a traceback."""
+    use_language(os.environ.get("LANGUAGE") or os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES")
+                 or os.environ.get("LANG") or locale.getlocale()[0] or "en")
+    try:
+        result = paddock.main(list(args), prog_name="paddock", standalone_mode=False, obj=options)
+    except click.ClickException as error:
+        if options.json:
+            document({"error": {"what": error.format_message(), "why": None, "hint": "paddock --help"}})
+        error.show(sys.stderr)
+        return 2
+    except AppError as error:
+        return fail(error, options.json)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last line: a person sees a sentence, the log file the rest
+        return _unexpected(error, options)
+    return result if isinstance(result, int) else 0
+
+
+def _unexpected(error: Exception, options: Globals) -> int:
+    """A fault of ours: keep the traceback in a file, show a sentence."""
+    import traceback
+
+    from paddock.paths import DataPaths
+
+    path = DataPaths.at(options.data_dir).logs / "error.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        note("".join(traceback.format_exception_only(error)))
+    return fail(AppError(Text("Something went wrong inside Paddock ({kind}).", kind=type(error).__name__),
+                         why=str(error) or None, hint=Text("The details are in {path}.", path=path)), options.json)

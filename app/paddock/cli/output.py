@@ -1,0 +1,59 @@
+"""How the command line speaks: JSON on stdout, or tables for people; sentences and failures on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from paddock.errors import AppError
+from paddock.text import Text
+
+
+def document(value: Any) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def line(text: Text | str) -> None:
+    """A sentence for people on stdout."""
+    sys.stdout.write(f"{text}\n")
+
+
+def note(text: Text | str) -> None:
+    """A sentence beside the answer, on stderr."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def fail(error: AppError, as_json: bool, code: int = 1) -> int:
+    """The failure in its two forms; returns the exit code."""
+    if as_json:
+        document({"error": {"what": str(error.what), "why": str(error.why) if error.why else None,
+                            "hint": str(error.hint) if error.hint else None}})
+    note(str(error))
+    return code
+
+
+def table(headers: Sequence[Text | str], rows: Iterable[Sequence[Any]], right: Sequence[int] = ()) -> None:
+    """A plain table, cut to the width of the terminal only where there is one."""
+    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False, markup=False, emoji=False)
+    out = Table(box=None, pad_edge=False, header_style="bold")
+    for i, header in enumerate(headers):
+        out.add_column(str(header), justify="right" if i in right else "left", overflow="fold")
+    for row in rows:
+        out.add_row(*(str(c) if c is not None else "n/a" for c in row))
+    console.print(out)
+
+
+def facts(rows: Iterable[tuple[Text | str, Any]]) -> None:
+    """Name and value, one a line."""
+    rows = [(str(name), value) for name, value in rows if value is not None]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        line(f"{name:<{width}}  {value}")

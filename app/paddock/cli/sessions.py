@@ -1,0 +1,153 @@
+"""paddock sessions and sql: what happened before."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paddock.cli.arguments import Globals
+from paddock.cli.launching import request_dict
+from paddock.cli.output import document, facts, line, note, table
+from paddock.text import Text
+from paddock.units import bytes_text, count_text, number_text, seconds_text
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def sessions(context: click.Context) -> Any:
+    """Recorded sessions: list, show, export, delete."""
+    if context.invoked_subcommand is None:
+        return context.invoke(list_)
+    return None
+
+
+def _workspace(options: Globals) -> Any:
+    from paddock.work import Workspace
+
+    return Workspace(options.data_dir, options.engine)
+
+
+def row_dict(row: Any) -> dict[str, Any]:
+    """A session's JSON form in the list."""
+    return {"id": row.id, "start": row.start, "end": row.end, "state": row.state, "model": row.model,
+            "engine": row.engine, "requests": row.requests, "generated_tokens": row.generated_tokens}
+
+
+@sessions.command("list")
+@click.pass_obj
+def list_(options: Globals) -> int:
+    """All sessions, the newest first."""
+    workspace = _workspace(options)
+    try:
+        rows = workspace.sessions()
+    finally:
+        workspace.close()
+    if options.json:
+        document([row_dict(r) for r in rows])
+        return 0
+    if not rows:
+        note(Text("No session is recorded yet: each launch is."))
+        return 0
+    table([Text("Session"), Text("Start"), Text("State"), Text("Model"), Text("Requests"), Text("Generated")],
+          ((r.id, r.start, r.state, r.model, count_text(r.requests), count_text(r.generated_tokens)) for r in rows),
+          (4, 5))
+    return 0
+
+
+def detail_dict(detail: Any) -> dict[str, Any]:
+    """A session's JSON form, whole."""
+    return {**row_dict(detail.row), "requests": [request_dict(r) for r in detail.requests],
+            "estimate": detail.estimate, "actual": detail.actual, "command": list(detail.argv),
+            "profile": detail.profile, "exit_code": detail.exit_code, "reason": detail.reason,
+            "events": [{"t": e.t, "kind": e.kind, "text": e.text} for e in detail.events]}
+
+
+@sessions.command("show")
+@click.argument("session", type=int)
+@click.pass_obj
+def show(options: Globals, session: int) -> int:
+    """One session: command, estimate and actual, requests."""
+    workspace = _workspace(options)
+    try:
+        detail = workspace.session(session)
+    finally:
+        workspace.close()
+    if options.json:
+        document(detail_dict(detail))
+        return 0
+    row = detail.row
+    facts([(Text("Session"), row.id), (Text("Model"), row.model), (Text("Engine"), row.engine),
+           (Text("Start"), row.start), (Text("End"), row.end), (Text("State"), row.state), (Text("Reason"), detail.reason)])
+    line(" ".join(detail.argv))
+    for place, terms in (detail.actual or {}).get("devices", {}).items():
+        line(f"{place}: " + ", ".join(f"{k} {bytes_text(v)}" for k, v in terms.items()))
+    if detail.requests:
+        line("")
+        table([Text("Request"), Text("Prompt"), Text("Cached"), Text("Generated"), Text("Prompt t/s"),
+               Text("Generation t/s"), Text("First token"), Text("Status")],
+              ((r.number, count_text(r.prompt_tokens), count_text(r.cached_tokens), count_text(r.generated_tokens),
+                number_text(r.prompt_per_s), number_text(r.generation_per_s), seconds_text(r.ttft_s), r.status)
+               for r in detail.requests), range(7))
+    return 0
+
+
+@sessions.command("export")
+@click.argument("session", type=int)
+@click.option("-o", "--out", type=click.Path(), default="-", help="A file; default: stdout.")
+@click.pass_obj
+def export(options: Globals, session: int, out: str) -> int:
+    """Everything of a session as JSON, samples included."""
+    import json
+
+    workspace = _workspace(options)
+    try:
+        whole = {**detail_dict(workspace.session(session)), "series": workspace.series_dict(session)}
+    finally:
+        workspace.close()
+    text = json.dumps(whole, ensure_ascii=False)
+    if out == "-":
+        line(text)
+    else:
+        Path(out).write_text(text + "\n", encoding="utf-8")
+        note(Text("Written to {path}.", path=out))
+    return 0
+
+
+@sessions.command("delete")
+@click.argument("session", type=int)
+@click.pass_obj
+def delete(options: Globals, session: int) -> int:
+    """Delete a session and everything recorded of it."""
+    workspace = _workspace(options)
+    try:
+        workspace.delete_session(session)
+    finally:
+        workspace.close()
+    note(Text("Deleted session {id}.", id=session))
+    return 0
+
+
+@click.command()
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values with a header.")
+@click.argument("query")
+@click.pass_obj
+def sql(options: Globals, as_csv: bool, query: str) -> int:
+    """Ask the database, read-only."""
+    workspace = _workspace(options)
+    try:
+        headers, rows = workspace.query(query)
+    finally:
+        workspace.close()
+    if options.json:
+        document([dict(zip(headers, row, strict=True)) for row in rows])
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(headers)
+        writer.writerows(rows)
+    else:
+        table(headers, rows)
+    return 0

@@ -1,0 +1,138 @@
+"""Look at the world around a plan, once, so that the checks can stay pure."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from paddock.launch.model import Conditions, Plan
+
+_VARIABLES = ("LLAMA_", "GGML_", "CUDA_", "HIP_", "HSA_", "ROCR_", "ONEAPI_", "ZE_", "SYCL_", "HF_TOKEN", "MTMD_")
+_REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "9p", "afs", "ceph", "fuse.rclone", "davfs"}
+_PATH_OPTIONS = (
+    "model", "spec-draft-model", "model-draft", "mmproj", "lora", "control-vector", "grammar-file", "json-schema-file",
+    "chat-template-file", "api-key-file", "ssl-key-file", "ssl-cert-file", "models-dir", "models-preset",
+    "slot-save-path", "media-path", "path",
+)
+
+
+def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str, str] | None = None) -> Conditions:
+    """Files, port, file system, limits and inherited variables, as they are right now."""
+    env = os.environ if environ is None else environ
+    model = plan.get("model")
+    missing = [v for s in plan if s.option in _PATH_OPTIONS for v in s.values if v and not Path(v).exists()]
+    file_system = _file_system(model) if model and Path(model).exists() else None
+    free, holder = port_state(host or "127.0.0.1", port) if port else (None, None)
+    return Conditions(
+        model_exists=Path(model).is_file() if model else None,
+        missing_paths=tuple(missing),
+        port_free=free,
+        port_holder=holder,
+        file_system=file_system,
+        remote_file_system=None if file_system is None else file_system in _REMOTE,
+        load_1min=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        memlock_bytes=_memlock(),
+        environment={k: v for k, v in env.items() if k.startswith(_VARIABLES)},
+        config_ini=_config_ini(env),
+    )
+
+
+def port_state(host: str, port: int) -> tuple[bool | None, str | None]:
+    """Whether the port can be bound now, and by the name and pid of whom it is held, where the system tells."""
+    if not 0 < port < 65536:
+        return None, None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            if sys.platform != "win32":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+        return True, None
+    except PermissionError:
+        return False, None
+    except OSError as error:
+        # an address that is not ours, or a name: the port itself cannot be judged
+        return (False, _holder(port)) if error.errno in _IN_USE else (None, None)
+
+
+_IN_USE = {98, 48, 10048}
+
+
+def _holder(port: int) -> str | None:
+    try:
+        for connection in psutil.net_connections("inet"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+                return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    except (psutil.Error, OSError):
+        pass
+    return None
+
+
+def free_port(host: str = "127.0.0.1", preferred: int | None = None) -> int:
+    """The preferred port if it can be bound, else one that the system picks."""
+    if preferred and port_state(host, preferred)[0]:
+        return preferred
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def _file_system(path: str) -> str | None:
+    real = os.path.realpath(path)
+    best = ""
+    kind = None
+    try:
+        for part in psutil.disk_partitions(all=True):
+            if (real == part.mountpoint or real.startswith(part.mountpoint.rstrip("/\\") + os.sep)) and len(
+                part.mountpoint) >= len(best):
+                best, kind = part.mountpoint, part.fstype
+    except OSError:
+        return None
+    return kind or None
+
+
+def _memlock() -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _config_ini(env: Mapping[str, str]) -> dict[str, str]:
+    """Options in llama.cpp's config files, system then user: they change what runs (contract 1.5)."""
+    if sys.platform == "win32":
+        folders = [env.get("PROGRAMDATA"), env.get("APPDATA")]
+    else:
+        folders = ["/etc", env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")]
+    found: dict[str, str] = {}
+    for folder in folders:
+        path = Path(folder or "") / "llama.cpp" / "config.ini"
+        if not folder or not path.is_file():
+            continue
+        parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+        try:
+            parser.read_string("[top]\n" + path.read_text(encoding="utf-8-sig", errors="replace"))
+        except configparser.Error:
+            continue
+        for section in parser.sections():
+            found.update({k: v or "" for k, v in parser.items(section)})
+    return found
+
+
+def disk_free(path: Path) -> int | None:
+    """Free bytes where this path lies or would lie."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    try:
+        return shutil.disk_usage(path).free
+    except OSError:
+        return None
