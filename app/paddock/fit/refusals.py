@@ -1,0 +1,127 @@
+"""What llama.cpp refuses, in its own order and with its reason (src/llama-context.cpp, common/arg.cpp, b11434)."""
+
+from __future__ import annotations
+
+from paddock.fit import architectures as arch_data
+from paddock.fit.levers import Levers
+from paddock.fit.memory import Sizes
+from paddock.fit.placement import Placement
+from paddock.fit.quants import BLOCKS, QUANTISED
+from paddock.fit.shape import Shape
+from paddock.gguf.model import ModelFile
+from paddock.text import Text
+
+
+def of_arguments(levers: Levers, shape: Shape) -> Text | None:
+    """What the command line alone makes impossible."""
+    if levers.problem is not None:
+        return levers.problem
+    if levers.context < 0:
+        return Text("--ctx-size cannot be negative.")
+    if levers.batch == 0 and levers.ubatch == 0:
+        return Text("n_batch and n_ubatch cannot both be zero.")
+    if levers.context == 0 and shape.trained_context == 0:
+        return Text("n_ctx and n_ctx_train cannot both be zero.")
+    if levers.slots > 256:
+        return Text("--parallel {count} is over the limit of 256.", count=levers.slots)
+    return None
+
+
+def of_context(shape: Shape, levers: Levers, sizes: Sizes, placement: Placement) -> Text | None:
+    """What llama_init_from_model refuses for one context (main, draft or MTP)."""
+    return (_cache_types(shape, levers, sizes) or _head_sizes(shape, levers, sizes) or _splits(shape, levers, placement)
+            or _aborts(shape, levers, sizes))
+
+
+def _cache_types(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
+    if (shape.mla is not None or shape.architecture == "deepseek4") and sizes.type_k != sizes.type_v:
+        return Text("The model does not support different K ({k}) and V ({v}) cache types.", k=sizes.type_k, v=sizes.type_v)
+    if sizes.type_v in QUANTISED and not sizes.flash:
+        return Text("A quantized V cache requires flash attention to be enabled.")
+    return None
+
+
+def _head_sizes(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
+    if levers.flash == "off":
+        return None
+    for kind, heads, name in ((sizes.type_k, shape.head_k, "K"), (sizes.type_v, shape.head_v, "V")):
+        if kind not in QUANTISED:
+            continue
+        block = BLOCKS[kind][0]
+        for layer in range(shape.layers):
+            if heads[layer] % block:
+                return Text("{cache} cache type {type} with block size {block} does not divide the head size {size}.",
+                            cache=name, type=kind, block=block, size=heads[layer])
+    return None
+
+
+def _splits(shape: Shape, levers: Levers, placement: Placement) -> Text | None:
+    if levers.split_mode == "row":
+        bad = next((d for d in placement.devices if d.kind != "sycl"), None)
+        if bad is not None:
+            return Text("{device} does not support split buffers (--split-mode row).", device=bad.name)
+    if levers.split_mode == "tensor":
+        if levers.flash == "off":
+            return Text("--split-mode tensor requires flash attention.")
+        if not placement.devices:
+            return Text("--split-mode tensor needs at least one device.")
+        if shape.architecture in arch_data.NO_TENSOR_SPLIT:
+            return Text("--split-mode tensor is not implemented for the architecture {arch}.", arch=shape.architecture)
+    return None
+
+
+def _aborts(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
+    if sizes.batch < sizes.slots:
+        return Text("The batch ({batch}) is smaller than the number of slots ({slots}): llama.cpp aborts.",
+                    batch=sizes.batch, slots=sizes.slots)
+    arch = shape.architecture
+    if not sizes.unified and arch in arch_data.EQUAL_SEQUENCES and sizes.ubatch % sizes.slots:
+        return Text("{arch} needs a micro-batch ({ubatch}) that divides by the {slots} slots: llama.cpp aborts.",
+                    arch=arch, ubatch=sizes.ubatch, slots=sizes.slots)
+    if not sizes.unified and arch == "t5" and sizes.slots > 1:
+        return Text("{arch} runs with several slots only when they share the context (--kv-unified).", arch=arch)
+    return None
+
+
+def of_mtp(shape: Shape) -> Text | None:
+    """Why no MTP context can be made from the target's own weights."""
+    if shape.nextn == 0:
+        return Text("The model has no MTP layers (nextn_predict_layers is 0).")
+    if shape.architecture not in arch_data.MTP_GRAPH:
+        return Text("llama.cpp has no MTP graph for the architecture {arch}.", arch=shape.architecture)
+    if shape.nextn != 1 and shape.architecture not in arch_data.MTP_MANY:
+        return Text("{arch} runs MTP with exactly one MTP layer; this model has {count}: llama.cpp aborts.",
+                    arch=shape.architecture, count=shape.nextn)
+    return None
+
+
+def of_file(model: ModelFile, shape: Shape, mtp: bool) -> Text | None:
+    """What the loader refuses because of the file itself."""
+    arch, names = shape.architecture, model.by_name
+    head = "output.weight" in names
+    if head and arch in arch_data.ALWAYS_TIED:
+        return Text("{arch} ties its output to the embedding; a file with output.weight is refused.", arch=arch)
+    if not head and arch in arch_data.HEAD_REQUIRED:
+        return Text("Missing tensor “output.weight”.")
+    window = arch_data.WINDOWS.get(arch)
+    if window is not None and window.period == 0 and "attention.sliding_window_pattern" not in shape.arrays:
+        return Text("attention.sliding_window_pattern must be an array for {arch}.", arch=arch)
+    if arch in arch_data.HEAD_SIZE_CHECKED and shape.rope_dimensions != shape.head_full_k and shape.heads[0]:
+        return Text("Invalid n_rot: {found}, expected {wanted}.", found=shape.rope_dimensions, wanted=shape.head_full_k)
+    if arch == "t5" and shape.integer("decoder_block_count") > shape.layers_all:
+        return Text("decoder_block_count is larger than block_count.")
+    shared = shape.layers_all - shape.own_kv_layers
+    if arch == "gemma4" and shared > 0:
+        last = shape.own_kv_layers - 1
+        if last < 1 or shape.swa[last] or not shape.swa[last - 1]:
+            return Text("The layers that gemma4 shares its cache from are not one sliding and one full: llama.cpp aborts.")
+    if not mtp and shape.nextn and arch in arch_data.NEXTN_LOADABLE:
+        for tensor in model.tensors:
+            if tensor.name.endswith((".scale", ".input_scale")) and _of_nextn(tensor.name, shape):
+                return Text("Wrong number of tensors: scales of the MTP block load only with --spec-type draft-mtp.")
+    return None
+
+
+def _of_nextn(name: str, shape: Shape) -> bool:
+    parts = name.split(".")
+    return parts[0] == "blk" and len(parts) > 1 and parts[1].isdigit() and shape.layers <= int(parts[1]) < shape.layers_all
