@@ -1,0 +1,244 @@
+"""One plot: a pyqtgraph view between a left and a right scale of fixed width, so that all plots share their edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPolygonF
+from PySide6.QtWidgets import QGraphicsItem, QHBoxLayout, QLabel, QSizePolicy, QStyleOptionGraphicsItem, QWidget
+
+from paddock.desktop.plots import ink
+from paddock.desktop.plots.legend import Legend
+from paddock.desktop.plots.scale import Floats, runs, short_text
+
+LEFT = 40
+RIGHT = 30
+
+
+class Scale(QWidget):
+    """The figures of one y axis, painted; three of them: 0, the middle, the top."""
+
+    def __init__(self, width: int, right: bool, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._top = 0.0
+        self._right = right
+        self._colour = 0
+        self.setFixedWidth(width)
+
+    def set_top(self, top: float, colour: int = 0) -> None:
+        """`top` 0 hides the figures. `colour`: the data colour whose curve this axis is for, 0 = none."""
+        if (top, colour) != (self._top, self._colour):
+            self._top, self._colour = top, colour
+            self.update()
+
+    @property
+    def top(self) -> float:
+        return self._top
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self._top:
+            return
+        painter = QPainter(self)
+        painter.setFont(ink.caption())
+        painter.setPen(ink.data(self._colour) if self._colour else ink.role("text3"))
+        height, line = self.height(), painter.fontMetrics().height()
+        side = Qt.AlignmentFlag.AlignLeft if self._right else Qt.AlignmentFlag.AlignRight
+        for share in (0.0, 0.5, 1.0):
+            middle = PAD + (1 - share) * (height - 2 * PAD)
+            top = min(max(middle - line / 2, 0), height - line)
+            box = QRectF(5 if self._right else 0, top, self.width() - (5 if self._right else 6), line)
+            painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), short_text(self._top * share))
+        painter.end()
+
+
+PAD = 6
+"""Pixels above the top and below 0 inside a plot: room for half a figure of the scale."""
+
+
+class Backdrop(pg.GraphicsObject):  # type: ignore[misc]
+    """Grid and gaps behind the curves, in data coordinates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._top = 1.0
+        self._box = QRectF(0, 0, 1, 1)
+        self._ticks: list[float] = []
+        self._gaps: list[tuple[float, float]] = []
+        self.setZValue(-100)
+
+    def set_view(self, start: float, end: float, top: float, ticks: list[float],
+                 gaps: list[tuple[float, float]]) -> None:
+        box = QRectF(start, -top, max(end - start, 1e-9), 3 * top)
+        if box != self._box:
+            self.prepareGeometryChange()
+            self._box = box
+        self._top, self._ticks, self._gaps = top, ticks, gaps
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._box
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        box = self._box
+        top = self._top
+        for start, end in self._gaps:
+            painter.fillRect(QRectF(start, box.top(), end - start, box.height()), ink.role("hover"))
+        painter.setPen(ink.pen(ink.role("grid")))
+        for share in (0.5, 1.0):
+            painter.drawLine(QPointF(box.left(), top * share), QPointF(box.right(), top * share))
+        for t in self._ticks:
+            painter.drawLine(QPointF(t, 0), QPointF(t, top))
+        painter.setPen(ink.pen(ink.role("edge")))
+        painter.drawLine(QPointF(box.left(), 0), QPointF(box.right(), 0))
+
+
+class Area(pg.GraphicsObject):  # type: ignore[misc]
+    """A filled band between two curves under its own 1 px line; NaN leaves a hole."""
+
+    def __init__(self, colour: int, share: float) -> None:
+        super().__init__()
+        self.colour, self.share = colour, share
+        self._fill: list[QPolygonF] = []
+        self._line = QPainterPath()
+        self._box = QRectF()
+
+    def set_data(self, t: Floats, low: Floats, high: Floats) -> None:
+        """Arrays of one length; `low` ≤ `high`."""
+        self.prepareGeometryChange()
+        self._fill, self._line = [], QPainterPath()
+        for first, last in runs(np.isfinite(low) & np.isfinite(high)):
+            cut = slice(first, last + 1)
+            x, lo, hi = t[cut], low[cut], high[cut]
+            self._fill.append(pg.functions.arrayToQPolygonF(
+                np.concatenate((x, x[::-1])), np.concatenate((hi, lo[::-1]))))
+            self._line.addPolygon(pg.functions.arrayToQPolygonF(x, hi))
+        box = self._line.boundingRect()
+        self._box = QRectF(box.left(), 0, max(box.width(), 1e-9), max(box.bottom(), 1e-9)) if self._fill else QRectF()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._box
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        colour = ink.data(self.colour)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(ink.tint(colour, self.share))
+        for polygon in self._fill:
+            painter.drawPolygon(polygon)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(ink.pen(colour))
+        painter.drawPath(self._line)
+
+
+class Canvas(QWidget):
+    """Scale, view, scale, legend in a row. Curves are made once with `curve` and fed with `setData`."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.left, self.right = Scale(LEFT, False, self), Scale(RIGHT, True, self)
+        self.legend = Legend(self)
+        self.view = pg.GraphicsView(self, background=None)
+        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.view.setMouseTracking(False)
+        self.view.setMinimumHeight(24)
+        self.box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.view.setCentralItem(self.box)
+        self.backdrop = Backdrop()
+        self.box.addItem(self.backdrop, ignoreBounds=True)
+        self.box.disableAutoRange()
+        self.second: pg.ViewBox | None = None
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part, stretch in ((self.left, 0), (self.view, 1), (self.right, 0), (self.legend, 0)):
+            layout.addWidget(part, stretch)
+        self.title = QLabel(title, self)
+        self.title.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.note = QLabel(self)
+        self.note.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.note.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.note.hide()
+        self.remark = QLabel(self)
+        self.remark.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.remark.hide()
+        self._remark_top = 2
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName(title)
+
+    def add(self, item: QGraphicsItem, second: bool = False) -> None:
+        box = self._second_box() if second else self.box
+        box.addItem(item, ignoreBounds=True)
+
+    def curve(self, second: bool = False) -> pg.PlotCurveItem:
+        """A line that keeps gaps as gaps; its pen is set by `restyle` of the plot that owns it."""
+        made = pg.PlotCurveItem(connect="finite", antialias=True)
+        self.add(made, second)
+        return made
+
+    def _second_box(self) -> pg.ViewBox:
+        if self.second is None:
+            self.second = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+            self.second.disableAutoRange()
+            self.view.scene().addItem(self.second)
+            self.second.setXLink(self.box)
+            self.box.sigResized.connect(self._follow_size)
+            self._follow_size()
+        return self.second
+
+    def _follow_size(self) -> None:
+        if self.second is not None:
+            self.second.setGeometry(self.box.sceneBoundingRect())
+
+    def set_range(self, start: float, end: float, top: float, second_top: float = 0.0, second_colour: int = 0,
+                  ticks: list[float] | None = None, gaps: list[tuple[float, float]] | None = None) -> None:
+        """Both ranges at once; y from 0 to `top` with the fixed pads above and below."""
+        pad = PAD / max(self.view.height() - 2 * PAD, 1)
+        self.box.setRange(xRange=(start, end), yRange=(-top * pad, top * (1 + pad)), padding=0, disableAutoRange=True)
+        self.left.set_top(top)
+        if self.second is not None and second_top:
+            self.second.setYRange(-second_top * pad, second_top * (1 + pad), padding=0)
+            self.right.set_top(second_top, second_colour)
+        self.backdrop.set_view(start, end, top, ticks or [], gaps or [])
+
+    def set_note(self, text: str) -> None:
+        """What this plot waits for; empty hides the note."""
+        self.note.setVisible(bool(text))
+        if text and text != self.note.text():
+            self.note.setText(text)
+            self._place_labels()
+
+    def set_remark(self, text: str, below: int = 2) -> None:
+        """A few words at the right end of the plot, `below` pixels under its top."""
+        if (text, below) != (self.remark.text(), self._remark_top):
+            self._remark_top = below
+            self.remark.setText(text)
+            self.remark.setVisible(bool(text))
+            self._place_labels()
+
+    def restyle(self) -> None:
+        """Colours and fonts of the theme in force."""
+        self.title.setFont(ink.caption(bold=True))
+        self.note.setFont(ink.caption())
+        base = ink.role("base").name()
+        self.title.setStyleSheet(f"background:{base};color:{ink.role('text').name()};padding:0 4px;border:0")
+        self.note.setStyleSheet(f"background:{base};color:{ink.role('text2').name()};padding:2px 8px;border:0")
+        self.remark.setFont(ink.caption())
+        self.remark.setStyleSheet(f"background:transparent;color:{ink.role('text2').name()};border:0")
+        self.view.setBackground(ink.role("base"))
+        self._place_labels()
+        for part in (self.left, self.right, self.legend):
+            part.update()
+
+    def resizeEvent(self, event: object) -> None:
+        self._place_labels()
+
+    def _place_labels(self) -> None:
+        self.title.adjustSize()
+        self.title.move(LEFT + 4, 2)
+        self.note.adjustSize()
+        width = self.width() - LEFT - RIGHT - self.legend.width()
+        self.remark.adjustSize()
+        self.remark.move(LEFT + width - self.remark.width() - 4, self._remark_top)
+        left, top = (width - self.note.width()) // 2, (self.height() - self.note.height()) // 2
+        self.note.move(LEFT + max(0, left), max(0, top))

@@ -1,0 +1,145 @@
+"""Slot lanes: one row a slot, each request a bar, its prompt hatched and its generation plain; and the waterfall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from paddock.desktop.plots import ink
+from paddock.desktop.plots.canvas import LEFT, RIGHT
+from paddock.desktop.plots.frame import Frame, Setup
+from paddock.desktop.plots.legend import Legend, Row
+from paddock.session.model import Request
+from paddock.text import Text
+
+_MOST_ROWS = 16
+
+
+class LaneArea(QWidget):
+    """The painted part, as wide as a plot with its two scales."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._slots = 1
+        self._requests: Sequence[Request] = ()
+        self._start, self._end, self._now = 0.0, 1.0, 0.0
+
+    def set_slots(self, slots: int) -> None:
+        self._slots = max(1, slots)
+        self.update()
+
+    def set_view(self, requests: Sequence[Request], start: float, end: float, now: float) -> None:
+        self._requests, self._start, self._end, self._now = requests, start, end, now
+        self.update()
+
+    def bars(self) -> list[tuple[Request, int, float, float, float]]:
+        """What is in sight: request, slot, start, first token, end (seconds; first token = end while reading)."""
+        out = []
+        for request in self._requests:
+            end = request.t_end if request.t_end is not None else self._now
+            if request.slot is None or end < self._start or request.t_start > self._end:
+                continue
+            first = request.t_first_token
+            if first is None and request.ttft_s is not None:
+                first = request.t_start + request.ttft_s
+            out.append((request, request.slot, request.t_start, min(first if first is not None else end, end), end))
+        return out
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), ink.role("base"))
+        painter.setFont(ink.caption())
+        rows = min(self._slots, _MOST_ROWS)
+        height = self.height() / rows
+        plot = QRectF(LEFT, 0, self.width() - LEFT - RIGHT, self.height())
+        line = painter.fontMetrics().height()
+        every = 1 if height >= line * 0.8 else -(-int(line) // max(int(height), 1))
+        for row in range(rows):
+            top = row * height
+            if row % 2 == 0 or height > 8:
+                painter.fillRect(QRectF(plot.left(), top + 1, plot.width(), max(height - 2, 1)), ink.role("alt"))
+            if row % every == 0:
+                painter.setPen(ink.role("text3"))
+                painter.drawText(QRectF(0, top + height / 2 - line / 2, LEFT - 6, line),
+                                 int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(row))
+        painter.setClipRect(plot)
+        scale = plot.width() / max(self._end - self._start, 1e-9)
+        for request, slot, start, first, end in self.bars():
+            if slot < rows:
+                box = QRectF(plot.left(), slot * height + 1, 0, max(height - 2, 2))
+                self._paint_bar(painter, request, box, [(t - self._start) * scale for t in (start, first, end)])
+        painter.end()
+
+    def _paint_bar(self, painter: QPainter, request: Request, row: QRectF, x: list[float]) -> None:
+        base = row.left()
+        left = max(x[0], -4.0)
+        prompt = QRectF(base + left, row.top(), max(x[1] - left, 0), row.height())
+        written = QRectF(base + max(x[1], -4.0), row.top(), max(x[2] - max(x[1], -4.0), 0), row.height())
+        if prompt.width() > 0:
+            painter.fillRect(prompt, ink.data(2))
+            ink.hatch(painter, prompt)
+        if written.width() > 0:
+            painter.fillRect(written, ink.data(1))
+        if request.status == "failed":
+            painter.setPen(QPen(ink.role("bad"), 2))
+            painter.drawRect(prompt.united(written).adjusted(1, 1, -1, -1))
+        text, metrics = str(request.number), painter.fontMetrics()
+        if row.height() < metrics.ascent():
+            return
+        # The number goes on the plain part if it fits there; on the hatched one it needs a plate.
+        wide = metrics.horizontalAdvance(text) + 8
+        shown = QRectF(max(written.left(), base), row.top(), written.right() - max(written.left(), base), row.height())
+        if shown.width() >= wide:
+            painter.setPen(ink.on_data(1))
+            painter.drawText(shown.adjusted(4, 0, 0, 0), int(Qt.AlignmentFlag.AlignVCenter), text)
+            return
+        shown = QRectF(max(prompt.left(), base), row.top(), prompt.right() - max(prompt.left(), base), row.height())
+        if shown.width() >= wide:
+            painter.fillRect(QRectF(shown.left(), shown.top(), wide, shown.height()), ink.data(2))
+            painter.setPen(ink.on_data(2))
+            painter.drawText(shown.adjusted(4, 0, 0, 0), int(Qt.AlignmentFlag.AlignVCenter), text)
+
+
+class Lanes(QWidget):
+    """Lanes with their legend."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.area, self.legend = LaneArea(self), Legend(self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 2, 0, 2)
+        layout.setSpacing(0)
+        layout.addWidget(self.area, 1)
+        layout.addWidget(self.legend)
+        self._slots = 1
+        self.setAccessibleName(str(Text("Slots")))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def configure(self, setup: Setup) -> None:
+        self._slots = max(1, setup.slots)
+        self.area.set_slots(self._slots)
+
+    def draw(self, frame: Frame, start: float, end: float) -> None:
+        self.area.set_view(frame.requests, start, end, frame.now)
+
+    def busy(self, frame: Frame, moment: float) -> int:
+        """Slots that work at a moment."""
+        return len({r.slot for r in frame.requests if r.slot is not None and r.t_start <= moment
+                    and (r.t_end is None or r.t_end >= moment)})
+
+    def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        return [Row(str(Text("Prompt")), 2, "hatch"), Row(str(Text("Generation")), 1, "solid"),
+                Row(str(Text("Slots busy")), 0, "word",
+                    str(Text("{busy} of {slots}", busy=self.busy(frame, moment), slots=self._slots)))]
+
+    def sentence(self, frame: Frame, moment: float) -> str:
+        return str(Text("Slots: {busy} of {slots} busy", busy=self.busy(frame, moment), slots=self._slots))
+
+    def restyle(self) -> None:
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(400, min(self._slots, 8) * 14 + 4)

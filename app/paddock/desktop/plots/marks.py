@@ -1,0 +1,115 @@
+"""The strip of event flags above the plots, the time ruler below them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPolygonF
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from paddock.desktop.plots import ink
+from paddock.desktop.plots.canvas import LEFT, RIGHT
+from paddock.desktop.plots.legend import WIDTH
+from paddock.desktop.plots.scale import clock_text
+from paddock.session.model import Event
+
+SHOWN_KINDS = ("mark", "issue", "memory", "state", "log")
+"""Requests have their lanes; the other events get a flag."""
+
+
+def place_flags(marks: Sequence[tuple[float, float, float]], right: float) -> list[tuple[bool, bool]]:
+    """Which flags and labels are drawn: for each (x, flag width, label width), sorted by x.
+
+    A flag is dropped only where it would cover the one before it, a label where it would reach the next flag or `right`.
+    """
+    out: list[tuple[bool, bool]] = []
+    free = float("-inf")
+    for i, (x, flag, label) in enumerate(marks):
+        shown = x - flag / 2 >= free
+        limit = min([m[0] - m[1] / 2 for m in marks[i + 1:i + 2]] + [right])
+        labelled = shown and x + flag / 2 + 4 + label <= limit
+        out.append((shown, labelled))
+        if shown:
+            free = x + flag / 2 + 2
+    return out
+
+
+class EventStrip(QWidget):
+    """Numbered flags; the text beside them where there is room, else in the tooltip and the table."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._events: list[tuple[int, Event]] = []
+        self._start, self._end = 0.0, 1.0
+        self.setFixedHeight(20)
+
+    def set_view(self, events: list[tuple[int, Event]], start: float, end: float) -> None:
+        if (events, start, end) != (self._events, self._start, self._end):
+            self._events, self._start, self._end = events, start, end
+            self.update()
+
+    def _x(self, t: float) -> float:
+        return LEFT + (t - self._start) / max(self._end - self._start, 1e-9) * (self.width() - WIDTH - LEFT - RIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        plain, bold = ink.caption(), ink.caption(bold=True)
+        painter.setFont(plain)
+        metrics = painter.fontMetrics()
+        marks = [(self._x(e.t), max(14.0, metrics.horizontalAdvance(str(n)) + 6.0),
+                  float(min(metrics.horizontalAdvance(e.text), 220))) for n, e in self._events]
+        for (number, mark), (x, flag, label), (shown, labelled) in zip(
+                self._events, marks, place_flags(marks, self.width()), strict=True):
+            if not shown:
+                continue
+            box = QRectF(x - flag / 2, 1, flag, 13)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(ink.role("text2"))
+            painter.drawPolygon(QPolygonF([box.topLeft(), box.topRight(), box.bottomRight(),
+                                           QPointF(x, box.bottom() + 5), box.bottomLeft()]))
+            painter.setFont(bold)
+            painter.setPen(ink.role("base"))
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), str(number))
+            if labelled:
+                painter.setFont(plain)
+                painter.setPen(ink.role("text2"))
+                painter.drawText(QRectF(box.right() + 4, 0, label + 2, 16), int(Qt.AlignmentFlag.AlignVCenter),
+                                 metrics.elidedText(mark.text, Qt.TextElideMode.ElideRight, int(label) + 1))
+        painter.end()
+
+    def event(self, event: object) -> bool:
+        if isinstance(event, QHelpEvent):
+            near = [f"{n}  {clock_text(e.t)}  {e.text}" for n, e in self._events
+                    if abs(self._x(e.t) - event.pos().x()) < 8]
+            QToolTip.showText(event.globalPos(), "\n".join(near), self)
+            return True
+        return bool(super().event(event))  # type: ignore[arg-type]
+
+
+class Ruler(QWidget):
+    """Time under the lowest plot, as a clock since the session started."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._start, self._end = 0.0, 1.0
+        self._ticks: list[float] = []
+        self.setFixedHeight(18)
+
+    def set_view(self, start: float, end: float, ticks: list[float]) -> None:
+        if (start, end) != (self._start, self._end):
+            self._start, self._end, self._ticks = start, end, ticks
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setFont(ink.caption())
+        width = self.width() - WIDTH - LEFT - RIGHT
+        for t in self._ticks:
+            x = LEFT + (t - self._start) / max(self._end - self._start, 1e-9) * width
+            painter.setPen(ink.role("edge"))
+            painter.drawLine(QPointF(x, 0), QPointF(x, 3))
+            painter.setPen(ink.role("text3"))
+            painter.drawText(QRectF(x - 40, 3, 80, 15), int(Qt.AlignmentFlag.AlignCenter), clock_text(t))
+        painter.end()

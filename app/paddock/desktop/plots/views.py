@@ -1,0 +1,324 @@
+"""The four plots with curves: tokens/s, context, memory, load. Each draws a frame and says its values at a moment."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from paddock.desktop.plots import ink
+from paddock.desktop.plots.canvas import Area, Canvas
+from paddock.desktop.plots.frame import Frame, Setup
+from paddock.desktop.plots.legend import Row
+from paddock.desktop.plots.scale import Floats, calm_top, peak
+from paddock.text import Text
+from paddock.units import GIB, MINUS, count_text, missing, number_text
+
+
+@dataclass(frozen=True)
+class Window:
+    """What is in sight: seconds, how many bins are worth drawing, round moments."""
+
+    start: float
+    end: float
+    points: int
+    ticks: list[float]
+
+
+def figure(value: float, digits: int = 0) -> str:
+    """A legend's figure: an en dash where there is none."""
+    if missing(value):
+        return "–"
+    return count_text(value) if digits == 0 else number_text(value, digits)
+
+
+def rate(value: float) -> str:
+    return figure(value, 0 if not missing(value) and abs(value) >= 100 else 1)
+
+
+class Plot(Canvas):
+    """What the stack asks of each plot."""
+
+    def configure(self, setup: Setup) -> None:
+        """Make the curves for this session's devices and slots; called once a session."""
+
+    def draw(self, frame: Frame, window: Window) -> None:
+        """Feed the curves and set the ranges."""
+
+    def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        """Names and values at a moment (seconds)."""
+        return []
+
+    def sentence(self, frame: Frame, moment: float) -> str:
+        """For screen readers: the values in words."""
+        rows = (f"{row.name} {row.value}".strip() for row in self.legend_rows(frame, moment) if row.value)
+        return f"{self.title.text()}: " + ", ".join(rows)
+
+    def _feed(self, curve: pg.PlotCurveItem, frame: Frame, name: str, window: Window, factor: float = 1.0) -> float:
+        """Show one column; returns its highest visible figure (NaN: nothing)."""
+        x, y = frame.cut(name, window.start, window.end, window.points)
+        curve.setData(x, y * factor if factor != 1.0 else y)
+        return peak(y) * factor
+
+
+def _level(colour: QColor, dashes: tuple[float, ...]) -> pg.InfiniteLine:
+    line = pg.InfiniteLine(angle=0, movable=False, pen=ink.pen(colour, dashes))
+    line.setVisible(False)
+    return line
+
+
+def _set_level(line: pg.InfiniteLine, value: float | None) -> None:
+    shown = value is not None and not math.isnan(value)
+    line.setVisible(shown)
+    if shown and line.value() != value:
+        line.setValue(value)
+
+
+class SpeedPlot(Plot):
+    """Generation on the left scale, prompt on the right one."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(str(Text("Tokens/s")), parent)
+        self._generation, self._prompt = self.curve(), self.curve(second=True)
+        self._usual = _level(ink.role("text2"), ink.DOTS)
+        self.add(self._usual)
+        self._tops = [0.0, 0.0]
+        self._usual_value: float | None = None
+
+    def configure(self, setup: Setup) -> None:
+        self._tops = [0.0, 0.0]
+        self._usual_value = setup.usual_per_s
+        _set_level(self._usual, setup.usual_per_s)
+
+    def restyle(self) -> None:
+        super().restyle()
+        self._generation.setPen(ink.pen(ink.data(1)))
+        self._prompt.setPen(ink.pen(ink.data(2), ink.dash(2)))
+        self._usual.setPen(ink.pen(ink.role("text2"), ink.DOTS))
+
+    def draw(self, frame: Frame, window: Window) -> None:
+        high = self._feed(self._generation, frame, "generation_per_s", window)
+        prompt = self._feed(self._prompt, frame, "prompt_per_s", window)
+        wanted = np.fmax(high, self._usual_value if self._usual_value is not None else math.nan)
+        self._tops[0] = calm_top(float(wanted), self._tops[0], 10.0)
+        self._tops[1] = calm_top(prompt, self._tops[1], 100.0)
+        self.set_range(window.start, window.end, self._tops[0], self._tops[1], 2, window.ticks,
+                       frame.gaps(window.start, window.end, window.points))
+        self.set_note("" if frame.requests or not math.isnan(np.fmax(high, prompt))
+                      else str(Text("Waiting for the first request.")))
+
+    def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        rows = [Row(str(Text("Generation")), 1, "line", rate(frame.at("generation_per_s", moment))),
+                Row(str(Text("Prompt, right")), 2, "line", rate(frame.at("prompt_per_s", moment)))]
+        if self._usual_value is not None:
+            rows.append(Row(str(Text("Usual")), 0, "dots", rate(self._usual_value)))
+        return rows
+
+
+class ContextPlot(Plot):
+    """The tokens of each slot stacked, under the limit."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(str(Text("Context, tokens")), parent)
+        self._areas: list[Area] = []
+        self._limit = _level(ink.role("bad"), ink.LIMIT_DASH)
+        self.add(self._limit)
+        self._limit_value: float | None = None
+        self._top = 0.0
+
+    def configure(self, setup: Setup) -> None:
+        for area in self._areas:
+            self.box.removeItem(area)
+        self._areas = [Area(i % 6 + 1, 0.3) for i in range(min(setup.slots, 16))]
+        for area in self._areas:
+            self.add(area)
+        self._limit_value, self._top = setup.context_limit, 0.0
+        _set_level(self._limit, setup.context_limit)
+
+    def restyle(self) -> None:
+        super().restyle()
+        self._limit.setPen(ink.pen(ink.role("bad"), ink.LIMIT_DASH))
+
+    def _say_limit(self, drawn: bool) -> None:
+        limit = self._limit_value
+        words = "" if limit is None else str(Text("limit {tokens}", tokens=count_text(limit)))
+        self.set_remark(words, below=9 if drawn else 2)
+
+    def _column(self, frame: Frame, slot: int) -> str:
+        name = f"slot{slot}.context"
+        return name if frame.has(name) or len(self._areas) > 1 else "context_used"
+
+    def draw(self, frame: Frame, window: Window) -> None:
+        base: Floats | None = None
+        high = math.nan
+        for slot, area in enumerate(self._areas):
+            x, y = frame.cut(self._column(frame, slot), window.start, window.end, window.points)
+            if base is not None and len(base) != len(y):
+                # The sampler wrote between two reads, or this slot was never seen: draw what both have.
+                count = min(len(base), len(y))
+                x, y, base = x[:count], y[:count], base if not count else base[:count]
+            if not len(y):
+                area.set_data(x, y, y)
+                continue
+            low = np.zeros_like(y) if base is None else base
+            # A slot that is not known beside one that is counts as nothing; where all are unknown there is a hole.
+            upper = np.where(np.isnan(y), low, low + np.nan_to_num(y)) if base is not None else y
+            area.set_data(x, np.where(np.isnan(low), 0.0, low), upper)
+            base = upper
+            high = float(np.fmax(high, peak(upper)))
+        limit = self._limit_value
+        # Little use of a large window would be a line on the floor: the limit is then said, not drawn.
+        near = limit is not None and not math.isnan(high) and high > limit * 0.2
+        wanted = limit if near and limit is not None else high
+        self._top = calm_top(wanted, self._top, 512.0)
+        if near and limit is not None:
+            self._top = max(limit, high)
+        gaps = frame.gaps(window.start, window.end, window.points)
+        self.set_range(window.start, window.end, self._top, ticks=window.ticks, gaps=gaps)
+        self._say_limit(near)
+        self.set_note(str(Text("No slot has tokens yet.")) if math.isnan(high) else "")
+
+    def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        rows = []
+        for slot, area in reversed(list(enumerate(self._areas))):
+            value = frame.at(self._column(frame, slot), moment)
+            rows.append(Row(str(Text("Slot {number}", number=slot)), area.colour, "fill", figure(value)))
+        return rows
+
+
+class MemoryPlot(Plot):
+    """Used per device; the model's share filled; what was predicted dotted. Without a device: RAM."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(str(Text("Memory, GiB")), parent)
+        self._setup = Setup()
+        self._used: dict[str, pg.PlotCurveItem] = {}
+        self._share: dict[str, Area] = {}
+        self._ram, self._ram_area = self.curve(), Area(4, 0.2)
+        self.add(self._ram_area)
+        self._predicted = _level(ink.role("text"), ink.DOTS)
+        self.add(self._predicted)
+        self._top = 0.0
+
+    def configure(self, setup: Setup) -> None:
+        for item in (*self._used.values(), *self._share.values()):
+            self.box.removeItem(item)
+        self._setup, self._top = setup, 0.0
+        self._share = {name: Area(self._number(i), 0.16) for i, name in enumerate(setup.devices)}
+        for area in self._share.values():
+            self.add(area)
+        self._used = {name: self.curve() for name in setup.devices}
+        self.restyle()
+
+    @staticmethod
+    def _number(index: int) -> int:
+        """Colour 4 is RAM's; the devices take the others in order."""
+        return (1, 2, 3, 5, 6)[index % 5]
+
+    @property
+    def _main(self) -> str:
+        """The device with the most of the model: its prediction is the one that is drawn."""
+        predicted = self._setup.predicted_bytes
+        known = [d for d in self._setup.devices if d in predicted]
+        best = max(known, key=lambda d: predicted[d], default="Host")
+        return best if predicted.get(best, 0) > 0 else "Host"
+
+    def restyle(self) -> None:
+        super().restyle()
+        for i, curve in enumerate(self._used.values()):
+            curve.setPen(ink.pen(ink.data(self._number(i)), ink.dash(self._number(i))))
+        self._ram.setPen(ink.pen(ink.data(4), ink.dash(4)))
+        self._predicted.setPen(ink.pen(ink.role("text"), ink.DOTS))
+
+    def draw(self, frame: Frame, window: Window) -> None:
+        highs = []
+        for name, curve in self._used.items():
+            highs.append(self._feed(curve, frame, f"{name}.used", window, 1 / GIB))
+            self._fill(self._share[name], frame, f"{name}.process", window)
+        highs.append(self._feed(self._ram, frame, "ram_rss", window, 1 / GIB))
+        if self._main == "Host":
+            self._fill(self._ram_area, frame, "ram_rss", window)
+        predicted = self._setup.predicted_bytes.get(self._main)
+        _set_level(self._predicted, predicted / GIB if predicted else None)
+        highs.append(predicted / GIB if predicted else math.nan)
+        self._top = calm_top(float(np.fmax.reduce(highs)), self._top, 0.5)
+        self.set_range(window.start, window.end, self._top, ticks=window.ticks)
+        nothing = all(math.isnan(h) for h in highs[:-1])
+        self.set_note(str(Text("No reading of memory yet.")) if nothing else "")
+
+    def _fill(self, area: Area, frame: Frame, name: str, window: Window) -> None:
+        x, y = frame.cut(name, window.start, window.end, window.points)
+        area.set_data(x, np.zeros_like(y), y / GIB)
+
+    def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        def gib(name: str) -> str:
+            value = frame.at(name, moment) / GIB
+            return figure(value, 1 if value >= 10 else 2)
+
+        main = self._main
+        predicted = self._setup.predicted_bytes.get(main)
+        row = None
+        if predicted:
+            size = predicted / GIB
+            row = Row(str(Text("predicted")), 0, "dots", figure(size, 1 if size >= 10 else 2), "text")
+        rows = []
+        for i, name in enumerate(self._used):
+            number = self._number(i)
+            rows.append(Row(name, number, "line", gib(f"{name}.used")))
+            if name == main or len(self._used) == 1:
+                rows.append(Row(str(Text("of it model")), number, "fill", gib(f"{name}.process")))
+            if name == main and row:
+                rows.append(row)
+        rows.append(Row(str(Text("RAM, model")), 4, "line", gib("ram_rss")))
+        if main == "Host" and row:
+            rows.append(row)
+        return rows
+
+
+class LoadPlot(Plot):
+    """GPU and CPU in percent; power, temperature and clock in words."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(str(Text("Load, %")), parent)
+        self._curves: dict[str, pg.PlotCurveItem] = {}
+        self._cpu = self.curve()
+
+    def configure(self, setup: Setup) -> None:
+        for curve in self._curves.values():
+            self.box.removeItem(curve)
+        self._curves = {name: self.curve() for name in setup.devices}
+        self.restyle()
+
+    def restyle(self) -> None:
+        super().restyle()
+        for i, curve in enumerate(self._curves.values()):
+            number = (1, 2, 3, 5, 6)[i % 5]
+            curve.setPen(ink.pen(ink.data(number), ink.dash(number)))
+        self._cpu.setPen(ink.pen(ink.data(4), ink.dash(4)))
+
+    def draw(self, frame: Frame, window: Window) -> None:
+        highs = [self._feed(curve, frame, f"{name}.util", window) for name, curve in self._curves.items()]
+        highs.append(self._feed(self._cpu, frame, "cpu_pct", window))
+        self.set_range(window.start, window.end, 100.0, ticks=window.ticks)
+        self.set_note(str(Text("No reading of the load yet.")) if all(math.isnan(h) for h in highs) else "")
+
+    def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        rows = []
+        for i, name in enumerate(self._curves):
+            number = (1, 2, 3, 5, 6)[i % 5]
+            rows.append(Row(name, number, "line", figure(frame.at(f"{name}.util", moment))))
+        rows.append(Row(str(Text("CPU")), 4, "line", figure(frame.at("cpu_pct", moment))))
+        for name in self._curves:
+            power = frame.at(f"{name}.power", moment)
+            heat = frame.at(f"{name}.temperature", moment)
+            words = [f"{power:.0f} W" if not missing(power) else "",
+                     f"{heat:.0f} °C".replace("-", MINUS) if not missing(heat) else ""]
+            if any(words):
+                rows.append(Row(", ".join(w for w in words if w), 0, "word"))
+        return rows
+
+
