@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Extract every text for people and hold the catalogues to it.
 
-A text is the literal first argument of `Text(…)` or `tr(…)`; one that is not a literal (an f-string, a sum, a name) fails, unless
-it is handed through (`Text(self.template)` and the like are written `Text.of(…)`). Without arguments: fail on a text that
+A text is the literal first argument of `Text(…)` or `tr(…)`; one that is not a literal (an f-string, a sum, a name) fails.
+Without arguments: fail on a text that
 cannot be extracted, on templates whose {names} are not given, on an untranslated or stale catalogue. --update writes
 resources/translations/paddock.pot, it/…/paddock.po and .mo.
 """

@@ -1,0 +1,119 @@
+"""A plan becomes a Preview: model, engine, machine, estimate, issues, command, in one place for both faces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.engine import Engine
+from paddock.errors import AppError
+from paddock.fit import Budget, Estimate, estimate
+from paddock.gguf.model import ModelFile
+from paddock.hardware import Machine
+from paddock.launch import Command, Conditions, Plan, check, command, effective
+from paddock.store import resolve_secret
+from paddock.text import Text
+from paddock.work.conditions import free_port, gather
+from paddock.work.model import Preview
+
+if TYPE_CHECKING:
+    from paddock.work.workspace import Workspace
+
+SECRET_OPTIONS = ("api-key", "hf-token")
+
+
+def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine: Machine | None, fresh: bool,
+            additions_off: Collection[str] | None) -> Preview:
+    """See Workspace.preview."""
+    engine = engine or engine_of(workspace, plan)
+    if machine is None:
+        machine = workspace.machine(engine, again=fresh, rpc=())
+    model, model_error = _read(workspace, plan.get("model"))
+    draft, _ = _read(workspace, plan.get("spec-draft-model"))
+    projector, _ = _read(workspace, plan.get("mmproj"))
+    conditions = conditions_of(plan)
+    return Preview(
+        plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
+        projector=projector, estimate=_estimate(plan, model, machine, draft, projector),
+        issues=tuple(check(plan, model, engine, machine, conditions)),
+        command=command_of(workspace, plan, engine, conditions, additions_off) if engine else None,
+    )
+
+
+def engine_of(workspace: Workspace, plan: Plan) -> Engine | None:
+    """The plan's own engine, else the default; a plan's engine that is gone is left to the checks and the default."""
+    if plan.engine:
+        try:
+            return workspace.engine(plan.engine)
+        except AppError:
+            pass
+    return workspace.engine()
+
+
+def conditions_of(plan: Plan) -> Conditions:
+    """The world around this plan."""
+    address = effective(plan, dict(os.environ))
+    return gather(plan, address.host, address.port)
+
+
+def command_of(workspace: Workspace, plan: Plan, engine: Engine, conditions: Conditions,
+               additions_off: Collection[str] | None) -> Command:
+    """The one command, with secrets resolved."""
+    off = workspace.settings.additions_off if additions_off is None else additions_off
+    return command(plan, engine, additions_off=frozenset(off), conditions=conditions, secrets=secrets_of(plan))
+
+
+def secrets_of(plan: Plan) -> dict[str, str]:
+    """Reference → secret, for the references that can be resolved now."""
+    found = {}
+    for setting in plan:
+        if setting.option in SECRET_OPTIONS and setting.value:
+            secret = resolve_secret(setting.value, os.environ)
+            if secret is not None:
+                found[setting.value] = secret
+    return found
+
+
+def _read(workspace: Workspace, path: str | None) -> tuple[ModelFile | None, AppError | None]:
+    if not path:
+        return None, None
+    try:
+        return workspace.read_model(path), None
+    except AppError as error:
+        return None, error
+
+
+def budgets_of(machine: Machine) -> tuple[Budget, ...]:
+    """The machine's devices as the estimate sees them, in the engine's order."""
+    return tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description)
+                 for d in machine.devices)
+
+
+def _estimate(plan: Plan, model: ModelFile | None, machine: Machine, draft: ModelFile | None,
+              projector: ModelFile | None) -> Estimate | None:
+    if model is None:
+        return None
+    return estimate(model, plan, budgets_of(machine), draft=draft, projector=projector,
+                    host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
+
+
+def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None) -> Estimate:
+    """See Workspace.estimate. Raises AppError when the model cannot be read."""
+    path = plan.get("model")
+    if not path:
+        raise AppError(Text("No model is named."), hint=Text("Give a GGUF file, or -m FILE among the flags."))
+    model = workspace.read_model(path)
+    draft, _ = _read(workspace, plan.get("spec-draft-model"))
+    projector, _ = _read(workspace, plan.get("mmproj"))
+    machine = workspace.machine(engine_of(workspace, plan), again=True)
+    return estimate(model, plan, tuple(budgets) if budgets is not None else budgets_of(machine), draft=draft,
+                    projector=projector, host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
+
+
+def port_for(host: str | None) -> int:
+    """A free port for a plan that names none: the well-known one if it can be had."""
+    return free_port(host or "127.0.0.1", 8080)
+
+

@@ -1,0 +1,80 @@
+"""PROFILE|FILE and flags become a plan; a plan becomes an export."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.errors import AppError
+from paddock.launch import Plan
+from paddock.launch.exports import export as export_as
+from paddock.launch.parsing import parse_argv
+from paddock.store import Profile
+from paddock.text import Text
+from paddock.work import previewing
+
+if TYPE_CHECKING:
+    from paddock.work.workspace import Workspace
+
+_SOURCES = ("model", "hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
+_SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
+
+
+def resolve(workspace: Workspace, target: str | None, flags: Sequence[str]) -> tuple[Plan, Profile | None]:
+    """See Workspace.resolve. Flags come after what a profile holds, so they win."""
+    extra = parse_argv(list(flags))
+    if target is None:
+        if not any(extra.find(o) for o in _SOURCES):
+            raise AppError(Text("No model is named."),
+                           hint=Text("Give a GGUF file or a profile's name, or -m, -hf, -mu or --models-dir among the "
+                                     "flags after --."))
+        return _with_engine(workspace, _first_shard(workspace, extra)), None
+    target = target.strip().strip("\"'")
+    if Path(target).expanduser().exists() or target.lower().endswith(".gguf"):
+        plan = _merge(Plan().with_("model", str(Path(target).expanduser())), extra)
+        return _with_engine(workspace, _first_shard(workspace, plan)), None
+    profile = workspace.profiles.load(target)
+    return _with_engine(workspace, _merge(profile.plan, extra)), profile
+
+
+def _merge(base: Plan, extra: Plan) -> Plan:
+    """Settings of both; an option that is set anew is replaced where it stood, unless it adds up (-ot, --lora)."""
+    plan = base
+    if extra.find("model"):
+        plan = plan.without("model")
+    fresh = {s.option for s in extra if s.option not in ("override-tensor", "lora", "lora-scaled")}
+    settings = tuple(s for s in plan if s.option not in fresh) + extra.settings
+    environment = {**dict(base.environment), **dict(extra.environment)}
+    return replace(plan, settings=settings, environment=tuple(environment.items()),
+                   prefix=extra.prefix or base.prefix, engine=extra.engine or base.engine, extra=base.extra + extra.extra)
+
+
+def _first_shard(workspace: Workspace, plan: Plan) -> Plan:
+    """Whichever shard was picked, argv gets the first."""
+    path = plan.get("model")
+    if not path or not _SHARD.search(path):
+        return plan
+    try:
+        return plan.with_("model", str(workspace.read_model(path).path))
+    except AppError:
+        return plan
+
+
+def _with_engine(workspace: Workspace, plan: Plan) -> Plan:
+    """--engine on the command line wins over what the plan says."""
+    chosen = workspace.chosen_engine
+    return replace(plan, engine=chosen) if chosen else plan
+
+
+def export(workspace: Workspace, plan: Plan, form: str, additions: bool) -> str:
+    """See Workspace.export."""
+    engine = previewing.engine_of(workspace, plan)
+    if engine is None:
+        raise AppError(Text("No llama.cpp was found, so its command cannot be written."),
+                       hint=Text("Install one (or run scripts/start.py), or name it with --engine PATH."))
+    conditions = previewing.conditions_of(plan)
+    made = previewing.command_of(workspace, plan, engine, conditions, None if additions else ())
+    return export_as(made, form, additions=additions)

@@ -1,0 +1,228 @@
+"""One server that we started or adopted, with everything that is recorded of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from paddock.errors import AppError
+from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor
+from paddock.text import Text
+from paddock.work.model import Preview
+
+if TYPE_CHECKING:
+    from paddock.server.diagnosis import RunningDiagnoser
+    from paddock.session import Recorder, Sampler
+    from paddock.store import Database
+
+ENDED = (State.STOPPED, State.FAILED, State.CRASHED)
+
+
+class RunListener(Protocol):
+    """Called from other threads; must return at once."""
+
+    def on_state(self, run: Run, state: State, exit_: Exit | None) -> None: ...
+
+    def on_diagnosis(self, run: Run, diagnosis: Diagnosis) -> None: ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back for one prompt, with the server's own timings."""
+
+    text: str
+    finish: str | None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    generated_tokens: int | None = None
+    prompt_per_s: float | None = None
+    generation_per_s: float | None = None
+    ttft_s: float | None = None
+    total_s: float | None = None
+
+
+class Run:
+    """A session in progress (or ended, until the workspace forgets it). Made by Workspace.launch and .adopt.
+
+    It is the supervisor's listener: state changes start and stop the sampler, and are written to the database.
+    """
+
+    def __init__(self, *, session_id: int, preview: Preview, url: str, label: str, started_utc: str,
+                 database: Database, recorder: Recorder, make_client: Callable[[], Client],
+                 make_sampler: Callable[[Run], Sampler], diagnoser: RunningDiagnoser,
+                 listener: RunListener | None, log_path: str | None) -> None:
+        self.session_id = session_id
+        self.preview = preview
+        self.url = url
+        self.label = label
+        self.started_utc = started_utc
+        self.recorder = recorder
+        self.log_path = log_path
+        self.diagnoses: list[Diagnosis] = []
+        self.actual: dict[str, Any] | None = None
+        self.listener = listener
+        self.started = time.monotonic()
+        self.ready_after_s: float | None = None
+        self.supervisor: Supervisor
+        self._database = database
+        self._make_client = make_client
+        self._make_sampler = make_sampler
+        self._diagnoser = diagnoser
+        self._sampler: Sampler | None = None
+        self._finished = threading.Event()
+        self._lock = threading.Lock()
+
+    # -- what it is
+
+    @property
+    def state(self) -> State:
+        return self.supervisor.state
+
+    @property
+    def exit(self) -> Exit | None:
+        return self.supervisor.exit
+
+    @property
+    def pid(self) -> int | None:
+        return self.supervisor.pid
+
+    def progress(self) -> Progress:
+        """Load progress, an estimate."""
+        return self.supervisor.progress()
+
+    # -- what it does
+
+    def stop(self) -> None:
+        """Ask the server to stop; returns at once; idempotent."""
+        self.supervisor.stop()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for the end, with everything recorded; False when the time was over first."""
+        if not self._finished.wait(timeout):
+            return False
+        self.supervisor.join(5)
+        self._join_sampler()
+        return True
+
+    def close(self) -> None:
+        """End it: stop, unless it keeps serving; then let go of all threads."""
+        if self.supervisor.spec.keep_serving and self.state not in ENDED:
+            self.supervisor.detach()
+            self._stop_sampler()
+            self._finish("detached", None)
+        else:
+            self.stop()
+            self._finished.wait(15)
+        self.supervisor.join(5)
+        self._join_sampler()
+
+    def ask(self, prompt: str, *, system: str = "", temperature: float = 0.8, seed: int = -1, max_tokens: int = 512,
+            on_text: Callable[[str], None] | None = None, cancelled: Callable[[], bool] = lambda: False) -> Answer:
+        """Send one prompt as a chat and stream the answer. Blocks. Raises AppError in words."""
+        if self.state is not State.READY:
+            raise AppError(Text("The server is not ready."), hint=Text("Wait until it has loaded the model."))
+        messages = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": prompt})
+        client = self._make_client()
+        try:
+            return _stream(client, messages, on_text, cancelled, temperature=temperature, seed=seed,
+                           max_tokens=max_tokens, stream_options={"include_usage": True})
+        finally:
+            client.close()
+
+    # -- server.Listener
+
+    def on_state(self, state: State, t: float, exit_: Exit | None) -> None:
+        """A change, from the supervisor's thread."""
+        self.recorder.on_state(state, t, exit_)
+        if state is State.READY:
+            self.ready_after_s = time.monotonic() - self.started
+            self._keep_actual()
+            self._start_sampler()
+        elif state in (*ENDED, State.STOPPING):
+            self._stop_sampler()
+        if exit_ is not None and exit_.diagnosis is not None:
+            self.diagnoses.append(exit_.diagnosis)
+            if self.listener:
+                self.listener.on_diagnosis(self, exit_.diagnosis)
+        if self.listener:
+            self.listener.on_state(self, state, exit_)
+        if state in ENDED:
+            self._finish(state.value, exit_)
+
+    def on_line(self, line: LogLine) -> None:
+        """A log line, from the reader's thread."""
+        self.recorder.on_line(line)
+        found = self._diagnoser.feed(line)
+        if found is not None and not self._finished.is_set():
+            self.diagnoses.append(found)
+            if self.listener:
+                self.listener.on_diagnosis(self, found)
+
+    # -- recording
+
+    def _start_sampler(self) -> None:
+        with self._lock:
+            if self._sampler is None:
+                self._sampler = self._make_sampler(self)
+                self._sampler.start()
+
+    def _stop_sampler(self) -> None:
+        with self._lock:
+            if self._sampler is not None:
+                self._sampler.stop()
+
+    def _join_sampler(self) -> None:
+        with self._lock:
+            sampler, self._sampler = self._sampler, None
+        if sampler is not None:
+            sampler.stop()
+            sampler.join(5)
+
+    def _keep_actual(self) -> None:
+        """The buffer lines are printed before the server is ready: what was really reserved."""
+        memory = self.recorder.memory()
+        if memory is not None:
+            self.actual = memory.as_dict()
+            self._database.actual(self.session_id, self.actual)
+
+    def _finish(self, state: str, exit_: Exit | None) -> None:
+        if self._finished.is_set():
+            return
+        self._database.finish_session(
+            self.session_id, state=state, exit_code=exit_.code if exit_ else None,
+            reason=str(exit_.reason) if exit_ else "", log_excerpt=[entry.text for entry in self.recorder.excerpt()])
+        self._database.flush()
+        self._finished.set()
+
+
+def _stream(client: Client, messages: list[dict[str, str]], on_text: Callable[[str], None] | None,
+            cancelled: Callable[[], bool], **params: Any) -> Answer:
+    """Put the chunks together; the first one with content, reasoning or a tool call ends the wait (C126)."""
+    start = time.monotonic()
+    first: float | None = None
+    parts: list[str] = []
+    finish: str | None = None
+    timings: dict[str, Any] = {}
+    for chunk in client.stream_chat(messages, cancelled=cancelled, **params):
+        if "error" in chunk:
+            error = chunk["error"]
+            raise AppError(Text("The server refused the request."),
+                           why=str(error.get("message", error)) if isinstance(error, dict) else str(error))
+        timings = chunk.get("timings") or timings
+        for choice in chunk.get("choices") or []:
+            delta = choice.get("delta") or {}
+            text = delta.get("content") or delta.get("reasoning_content") or ""
+            if text or delta.get("tool_calls"):
+                first = first if first is not None else time.monotonic() - start
+            if text:
+                parts.append(text)
+                if on_text:
+                    on_text(text)
+            finish = choice.get("finish_reason") or finish
+    return Answer("".join(parts), finish, timings.get("prompt_n"), timings.get("cache_n"), timings.get("predicted_n"),
+                  timings.get("prompt_per_second"), timings.get("predicted_per_second"), first,
+                  time.monotonic() - start)

@@ -1,0 +1,262 @@
+"""One data folder at work: engines, machine, models, profiles, sessions, and the launches made from it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from paddock import gguf, library
+from paddock.engine import Engine, default_engine, find, list_devices, probe
+from paddock.engine.model import Candidate
+from paddock.errors import AppError
+from paddock.fit import Budget, Estimate, estimate
+from paddock.gguf.model import ModelFile
+from paddock.hardware import Machine, refresh, survey
+from paddock.launch import Plan
+from paddock.paths import DataPaths
+from paddock.server import Leftover, leftovers
+from paddock.store import Database, Profile, Profiles, SessionDetail, SessionRow, Settings, load_settings, save_settings
+from paddock.text import Text
+from paddock.work import asking, previewing, resolving, saving
+from paddock.work.model import Preview
+from paddock.work.run import Run, RunListener
+from paddock.work.starting import adopt_run, start_run
+
+Progress = Callable[[int, int | None, str], None]
+
+
+class Workspace:
+    """Owns the paths, settings, profiles, database and caches of one process. Methods may be called from any thread.
+
+    What is slow at first (engines, machine, scan) says so; nothing is read or made before it is needed.
+    """
+
+    def __init__(self, data_dir: str | Path | None = None, engine: str | None = None) -> None:
+        self.paths = DataPaths.at(data_dir)
+        self.settings, self.notices = load_settings(self.paths.settings)
+        self.profiles = Profiles(self.paths.profiles)
+        self.runs: list[Run] = []
+        self._selector = engine
+        self._lock = threading.RLock()
+        self._engines: list[Engine] | None = None
+        self._probed: dict[Path, Engine] = {}
+        self._machines: dict[Path | None, Machine] = {}
+        self._models: dict[tuple[str, int, int], ModelFile] = {}
+        self._database: Database | None = None
+        self._headers = gguf.HeaderCache(self.paths.cache / "headers")
+
+    # -- settings and storage
+
+    def save_settings(self) -> None:
+        """Write settings.toml. Raises AppError when the folder cannot be written."""
+        save_settings(self.paths.settings, self.settings)
+
+    @property
+    def database(self) -> Database:
+        """Opened, and migrated, at the first use; sessions of a Paddock that died are marked interrupted then."""
+        with self._lock:
+            if self._database is None:
+                self._database = Database(self.paths.database)
+                self._database.mark_interrupted()
+            return self._database
+
+    # -- engines and machine
+
+    def engines(self, refresh: bool = False) -> list[Engine]:
+        """All found, the default first among equals; each probed in a subprocess (slow the first time)."""
+        with self._lock:
+            if self._engines is None or refresh:
+                self._probed.clear() if refresh else None
+                self._engines = [self._probe(c) for c in self._candidates()]
+            return list(self._engines)
+
+    def engine(self, selector: str | None = None) -> Engine | None:
+        """By name or path (here, --engine, the setting), else the first that answers; None when there is none.
+
+        Raises AppError for a name or path that leads to no usable engine.
+        """
+        wanted = selector or self._selector or self.settings.default_engine or None
+        with self._lock:
+            if wanted is None:
+                return default_engine(self._candidates(), self._probe)
+            return self._named(wanted)
+
+    def _named(self, wanted: str) -> Engine:
+        if os.sep in wanted or Path(wanted).exists():
+            found = find(settings_paths=[wanted], environ={}, home=Path(os.devnull))
+            engine = self._probe(found[0]) if found else None
+            if engine is None or engine.error is not None:
+                raise AppError(Text("{path} is not a usable llama.cpp engine.", path=wanted),
+                               why=engine.error if engine else None,
+                               hint=Text("paddock engines lists what was found."))
+            return engine
+        for engine in self.engines():
+            if engine.error is None and wanted.lower() in (engine.name.lower(), str(engine.path).lower(),
+                                                           engine.source.lower()):
+                return engine
+        for engine in self.engines():
+            if engine.error is None and wanted.lower() in engine.name.lower():
+                return engine
+        raise AppError(Text("No engine is called “{name}”.", name=wanted),
+                       hint=Text("paddock engines lists what was found; a path is taken too."))
+
+    def _candidates(self) -> list[Candidate]:
+        return find(settings_paths=self.settings.engine_paths)
+
+    @property
+    def chosen_engine(self) -> str | None:
+        """What --engine named, if it was given."""
+        return self._selector
+
+    def _probe(self, candidate: Candidate) -> Engine:
+        if candidate.path not in self._probed:
+            self._probed[candidate.path] = probe(candidate.path, source=candidate.source,
+                                                 cache=self.paths.cache / "engines")
+        return self._probed[candidate.path]
+
+    def machine(self, engine: Engine | None, again: bool = False, rpc: Sequence[str] = ()) -> Machine:
+        """Facts of this machine with the engine's devices; later calls read the free memory anew when `again`.
+
+        `rpc`: endpoints that the plan names: their devices are asked of the engine (they must be reachable).
+        """
+        key = engine.path if engine else None
+        if rpc and engine is not None:
+            return survey(list_devices(engine, rpc=rpc))
+        with self._lock:
+            known = self._machines.get(key)
+            if known is None:
+                known = self._machines[key] = survey(engine.devices if engine else ())
+            elif again:
+                known = self._machines[key] = refresh(known)
+            return known
+
+    # -- models
+
+    def read_model(self, path: str | Path) -> ModelFile:
+        """One model, from the cache when the file has not changed. Raises AppError in words."""
+        file = Path(path).expanduser()
+        try:
+            stat = file.stat()
+            key = (str(file), stat.st_size, stat.st_mtime_ns)
+        except OSError:
+            return gguf.read(file)
+        with self._lock:
+            found = self._models.get(key)
+        if found is None:
+            found = gguf.read(file, cache=self._headers)
+            with self._lock:
+                if len(self._models) > 32:
+                    self._models.pop(next(iter(self._models)))
+                self._models[key] = found
+        return found
+
+    def scan(self, progress: Progress, cancelled: Callable[[], bool]) -> list[library.Entry]:
+        """Every model file of the folders and caches; files that cannot be read are listed with the reason."""
+        places = [library.Place(Path(f).expanduser(), f) for f in self.settings.model_folders]
+        places += [library.Place(self.paths.root / "models", "Paddock"), *library.default_places(os.environ, Path.home())]
+        return library.scan(places, read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
+                            cancelled=cancelled)
+
+    # -- plans
+
+    def plan_for(self, model_path: str | Path) -> Plan:
+        """The last working plan of this model, else a plain one: the model, and 8,192 tokens if it was trained for more."""
+        return saving.plan_for(self, Path(model_path))
+
+    def resolve(self, target: str | None, flags: Sequence[str] = ()) -> tuple[Plan, Profile | None]:
+        """PROFILE|FILE and flags → a plan (design: an existing path or *.gguf is a file, else a profile)."""
+        return resolving.resolve(self, target, flags)
+
+    def preview(self, plan: Plan, *, engine: Engine | None = None, machine: Machine | None = None,
+                fresh: bool = False, additions_off: Collection[str] | None = None) -> Preview:
+        """All that is known before the launch. `fresh`: free memory, files and port are looked at now."""
+        return previewing.preview(self, plan, engine=engine, machine=machine, fresh=fresh, additions_off=additions_off)
+
+    def estimate(self, plan: Plan, budgets: Sequence[Budget] | None = None) -> Estimate:
+        """The estimate alone; `budgets` stand for the machine's devices."""
+        return previewing.estimate_plan(self, plan, budgets)
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """One line of `fit --batch`."""
+        return asking.answer(self, request)
+
+    def answer_of(self, found: Estimate) -> dict[str, Any]:
+        """An estimate in the form of a batch answer."""
+        return asking.as_answer(found)
+
+    def export(self, plan: Plan, form: str, additions: bool = False) -> str:
+        """The plan's command in a shell's or program's format."""
+        return resolving.export(self, plan, form, additions)
+
+    def save_profile(self, name: str, plan: Plan, **details: Any) -> Profile:
+        """Save a plan under a name; what an existing profile of that name holds besides is kept."""
+        return saving.save_profile(self, name, plan, **details)
+
+    def import_profile(self, text: str, name: str | None, fallback: str | None = None) -> Profile:
+        """From TOML or a pasted command line; needs neither model nor engine."""
+        return saving.import_profile(self, text, name, fallback)
+
+    # -- running
+
+    def launch(self, plan: Plan, *, profile: str | None = None, anyway: bool = False,
+               listener: RunListener | None = None, keep_serving: bool = False, restart_limit: int = 0,
+               additions_off: Collection[str] | None = None) -> Run:
+        """Start and record. Returns at once. Raises AppError when a check holds an error and not `anyway`."""
+        run = start_run(self, plan, profile=profile, anyway=anyway, listener=listener, keep_serving=keep_serving,
+                        restart_limit=restart_limit, additions_off=additions_off)
+        self.runs.append(run)
+        return run
+
+    def leftovers(self) -> list[Leftover]:
+        """Servers whose Paddock is gone and which live on."""
+        return leftovers(self.paths.runtime)
+
+    def adopt(self, leftover: Leftover, listener: RunListener | None = None) -> Run:
+        """Take a leftover server over as a run of ours."""
+        run = adopt_run(self, leftover, listener)
+        self.runs.append(run)
+        return run
+
+    # -- the past
+
+    def interrupted(self) -> list[SessionRow]:
+        """Sessions that a crash of ours left behind."""
+        return [row for row in self.sessions() if row.state == "interrupted"]
+
+    def sessions(self, search: str = "") -> list[SessionRow]:
+        """The newest first."""
+        return self.database.sessions(search=search)
+
+    def session(self, session_id: int) -> SessionDetail:
+        """Everything of one. Raises AppError when there is no such session."""
+        return self.database.session(session_id)
+
+    def series_dict(self, session_id: int) -> dict[str, Any]:
+        """The samples as lists, NaN as None."""
+        out: dict[str, Any] = {}
+        for name, values in self.database.series(session_id).items():
+            out[name] = [None if v != v else v for v in values.tolist()]
+        return out
+
+    def delete_session(self, session_id: int) -> None:
+        """For good."""
+        self.database.delete(session_id)
+
+    def query(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Read-only; an empty database is made first."""
+        return self.database.query(sql)
+
+    def close(self) -> None:
+        """Stop the runs (but those that keep serving), flush and end all threads. Idempotent."""
+        for run in self.runs:
+            run.close()
+        self.runs.clear()
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+
