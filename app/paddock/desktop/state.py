@@ -1,0 +1,432 @@
+"""The desk: what the window works on. One plan, its preview, the engines, the machine, the runs.
+
+Edits go view → `edit(plan)` → `planChanged` → (30 ms later, in a worker) preview → `previewChanged` → views. Nothing here
+waits: whatever may take longer than a frame goes through `bridge.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from paddock.desktop import bridge, drafts
+from paddock.desktop.whatif import WhatIf, changes, what_if
+from paddock.engine.model import Engine
+from paddock.errors import AppError
+from paddock.hardware.model import Machine
+from paddock.launch.model import Plan
+from paddock.server.model import State
+from paddock.text import Text
+
+if TYPE_CHECKING:
+    from paddock.desktop.whatif import Change
+    from paddock.work import Preview, Run, Workspace
+
+LIVE = (State.STARTING, State.LOADING, State.READY, State.STOPPING)
+_DEBOUNCE_MS = 30
+_REFRESH_MS = 4000
+_AUTOSAVE_MS = 1500
+_UNDO_DEPTH = 100
+
+
+class Desk(QObject):
+    """Holds the workspace and the plan under edit; every view reads from here and hears from here."""
+
+    planChanged = Signal(object)
+    """Plan, at once on each edit"""
+    previewChanged = Signal(object)
+    """work.Preview of the current plan"""
+    whatIfChanged = Signal(object)
+    """whatif.WhatIf: limits and fixes for the current preview, a little later than it"""
+    enginesChanged = Signal()
+    machineChanged = Signal()
+    modelsChanged = Signal()
+    """`entries` were found anew"""
+    scanStarted = Signal(object)
+    """bridge.Job with progress and cancel"""
+    runsChanged = Signal()
+    """a run was added, chosen or ended"""
+    runStateChanged = Signal(object, object, object)
+    """Run, State, Exit | None"""
+    runDiagnosed = Signal(object, object)
+    """Run, Diagnosis"""
+    profileChanged = Signal()
+    """another profile is open, or it was saved, or the list changed"""
+    settingsChanged = Signal()
+    pageWanted = Signal(str, object)
+    """"models", "launch", "run", "sessions", "settings", and what to show there or None"""
+    failed = Signal(object)
+    """AppError for the window's banner"""
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.workspace = workspace
+        self.plan = Plan()
+        self.preview: Preview | None = None
+        self.what_if = WhatIf()
+        self.engines: list[Engine] | None = None
+        self.machine: Machine | None = None
+        self.entries: list[Any] | None = None
+        self.run: Run | None = None
+        self.profile: Any = None
+        self.saved: Plan | None = None
+        """What `plan` is compared with: the profile as saved, or the plan that was opened."""
+        self.additions_off: set[str] = set()
+        self.launching = False
+        self._states: dict[int, State] = {}
+        self._past: list[Plan] = []
+        self._dirty = False
+        self._busy = False
+        self._visible = True
+        self._what_if_job: bridge.Job | None = None
+        self.scan_job: bridge.Job | None = None
+        self._relay = bridge.Relay(self)
+        self._relay.stateChanged.connect(self._run_state)
+        self._relay.diagnosed.connect(self.runDiagnosed)
+        self._debounce = self._timer(_DEBOUNCE_MS, self._preview_now, single=True)
+        self._refresh = self._timer(_REFRESH_MS, self._refresh_machine)
+        self._autosave = self._timer(_AUTOSAVE_MS, self._save_draft, single=True)
+
+    def _timer(self, interval: int, slot: Callable[[], None], single: bool = False) -> QTimer:
+        timer = QTimer(self)
+        timer.setInterval(interval)
+        timer.setSingleShot(single)
+        timer.timeout.connect(slot)
+        return timer
+
+    # -- the beginning and the end -------------------------------------------------------------------------------
+
+    def start(self, file: Path | None = None) -> None:
+        """Look for engines and the machine in the background; open the file, or what was last worked on."""
+        self.find_engines()
+        if file is not None:
+            self.open_model(file)
+        else:
+            draft = drafts.load(self.workspace.paths)
+            if draft is not None:
+                self.profile = self._load_profile(draft.profile) if draft.profile else None
+                self.saved = self.profile.plan if self.profile is not None else draft.saved
+                self.additions_off = set(draft.additions_off)
+                self._set_plan(draft.plan)
+        self._refresh.start()
+
+    def close(self) -> None:
+        """Write what is pending; worker threads are joined by the caller (`bridge.shutdown`)."""
+        for timer in (self._debounce, self._refresh, self._autosave):
+            timer.stop()
+        if self.scan_job is not None:
+            self.scan_job.cancel()
+        if self._what_if_job is not None:
+            self._what_if_job.cancel()
+        self._save_draft()
+
+    def set_visible(self, visible: bool) -> None:
+        """A hidden window does not ask the driver for free memory."""
+        self._visible = visible
+
+    @Slot()
+    def _save_draft(self) -> None:
+        if self.plan.settings or self.plan.environment:
+            name = self.profile.name if self.profile is not None else None
+            drafts.save(self.workspace.paths,
+                        drafts.Draft(self.plan, self.saved, name, tuple(sorted(self.additions_off))))
+
+    # -- engines and machine -------------------------------------------------------------------------------------
+
+    def find_engines(self, refresh: bool = False) -> None:
+        """Find and probe engines, then read the machine; `enginesChanged` and `machineChanged` follow."""
+        bridge.run(lambda: self.workspace.engines(refresh=refresh), self._engines_found, self._engines_failed, self,
+                   name="engines")
+
+    def _engines_found(self, engines: list[Engine]) -> None:
+        self.engines = list(engines)
+        self.enginesChanged.emit()
+        self._read_machine(refresh=False)
+
+    def _engines_failed(self, error: AppError) -> None:
+        self.engines = []
+        self.enginesChanged.emit()
+        self.failed.emit(error)
+
+    def engine(self) -> Engine | None:
+        """The engine of the current plan, as far as it is known without asking anything."""
+        if self.preview is not None and self.preview.engine is not None:
+            return self.preview.engine
+        wanted = self.plan.engine
+        usable = [e for e in self.engines or [] if e.error is None]
+        return next((e for e in usable if wanted in (e.name, str(e.path))), usable[0] if usable else None)
+
+    def _read_machine(self, refresh: bool) -> None:
+        engine = self.engine()
+        bridge.run(lambda: self.workspace.machine(engine, refresh=refresh), self._machine_read, None, self,
+                   name="machine")
+
+    def _machine_read(self, machine: Machine) -> None:
+        changed = self.machine is None or machine != self.machine
+        self.machine = machine
+        if changed:
+            self.machineChanged.emit()
+            self._request_preview()
+
+    @Slot()
+    def _refresh_machine(self) -> None:
+        if self._visible and self.engines is not None and not self._debounce.isActive() and not self._busy:
+            self._read_machine(refresh=True)
+
+    # -- the plan ------------------------------------------------------------------------------------------------
+
+    def edit(self, plan: Plan) -> None:
+        """The one way in which a view changes the plan."""
+        if plan == self.plan:
+            return
+        self._past = [*self._past[-_UNDO_DEPTH:], self.plan]
+        self._set_plan(plan)
+
+    def set(self, option: str, *values: str | int | float, on: bool = True) -> None:
+        self.edit(self.plan.with_(option, *values, on=on))
+
+    def unset(self, *options: str) -> None:
+        self.edit(self.plan.without(*options))
+
+    def undo(self) -> None:
+        """Back to the plan before the last edit."""
+        if self._past:
+            self._set_plan(self._past.pop())
+
+    def can_undo(self) -> bool:
+        return bool(self._past)
+
+    def _set_plan(self, plan: Plan) -> None:
+        self.plan = plan
+        self.planChanged.emit(plan)
+        self._autosave.start()
+        self._request_preview()
+
+    def model_path(self) -> str | None:
+        """What the plan names after -m."""
+        return self.plan.get("model")
+
+    def changes(self) -> list[Change]:
+        """What differs from the saved profile (or from what was opened)."""
+        return changes(self.saved, self.plan) if self.saved is not None else []
+
+    def open_model(self, path: str | Path) -> None:
+        """Start a plan for this file: its last working settings, else sensible ones; shows Launch."""
+        def done(plan: Plan) -> None:
+            self.profile, self.saved = None, plan
+            self.edit(plan)
+            self.profileChanged.emit()
+            self.pageWanted.emit("launch", None)
+        bridge.run(lambda: self.workspace.plan_for(Path(path)), done, self.failed.emit, self, name="plan")
+
+    def read_line(self, line: str) -> None:
+        """A command line becomes the plan; what was not understood stays in `plan.extra`."""
+        try:
+            plan = self.workspace.text_plan(line)
+        except AppError as error:
+            self.failed.emit(error)
+            return
+        if self.saved is None:
+            self.saved = plan
+        self.edit(plan)
+
+    # -- preview -------------------------------------------------------------------------------------------------
+
+    def _request_preview(self) -> None:
+        self._debounce.start()
+
+    def refresh_preview(self) -> None:
+        """Again, though the plan did not change (additions, settings)."""
+        self._request_preview()
+
+    @Slot()
+    def _preview_now(self) -> None:
+        if self._busy:
+            self._dirty = True
+            return
+        if self.engines is None:
+            return
+        self._busy, self._dirty = True, False
+        plan, machine = self.plan, self.machine
+        bridge.run(lambda: self.workspace.preview(plan, machine=machine), self._previewed, self._preview_failed, self,
+                   name="preview")
+
+    def _previewed(self, preview: Preview) -> None:
+        self._busy = False
+        if preview.plan == self.plan:
+            self.preview = preview
+            self.previewChanged.emit(preview)
+        if self._dirty or preview.plan != self.plan:
+            self._preview_now()
+        else:
+            self._ask_what_if(preview)
+
+    def _preview_failed(self, error: AppError) -> None:
+        self._busy = False
+        self.failed.emit(error)
+
+    def _ask_what_if(self, preview: Preview) -> None:
+        if self._what_if_job is not None:
+            self._what_if_job.cancel()
+        job = bridge.Job("what if")
+        self._what_if_job = bridge.run(lambda: what_if(self.workspace, preview, job.cancelled), self._what_if_known,
+                                       None, self, name="what if", job=job)
+
+    def _what_if_known(self, found: WhatIf) -> None:
+        self.what_if = found
+        self.whatIfChanged.emit(found)
+
+    # -- runs ----------------------------------------------------------------------------------------------------
+
+    def runs(self) -> list[Run]:
+        """Live runs of this process."""
+        return list(self.workspace.runs)
+
+    def live(self) -> bool:
+        """Whether the chosen run is under way."""
+        return self.run is not None and self.run.state in LIVE
+
+    def choose_run(self, run: Run | None) -> None:
+        self.run = run
+        self.runsChanged.emit()
+
+    def launch(self, anyway: bool = False) -> None:
+        """Start the server of the current plan; errors of the plan stop it unless `anyway`."""
+        if self.launching:
+            return
+        self.launching = True
+        self.runsChanged.emit()
+        plan, off = self.plan, frozenset(self.additions_off)
+        profile = self.profile.name if self.profile is not None else None
+        keep = bool(getattr(self.profile, "keep_serving", False))
+        restarts = int(getattr(self.profile, "restart_limit", 0))
+        bridge.run(lambda: self.workspace.launch(plan, profile=profile, anyway=anyway, listener=self._relay,
+                                                 keep_serving=keep, restart_limit=restarts, additions_off=off),
+                   self._launched, self._launch_failed, self, name="launch")
+
+    def _launched(self, run: Run) -> None:
+        self.launching = False
+        self.choose_run(run)
+        self.pageWanted.emit("run", run)
+
+    def _launch_failed(self, error: AppError) -> None:
+        self.launching = False
+        self.runsChanged.emit()
+        self.failed.emit(error)
+
+    def stop(self, run: Run | None = None) -> None:
+        """Ask the server to end; returns at once."""
+        target = run or self.run
+        if target is not None:
+            target.stop()
+
+    def adopt(self, leftover: Any) -> None:
+        """Take over a server that an earlier Paddock left."""
+        bridge.run(lambda: self.workspace.adopt(leftover, listener=self._relay), self._launched, self.failed.emit, self,
+                   name="adopt")
+
+    @Slot(object, object, object)
+    def _run_state(self, run: Run, state: State, exit_: Any) -> None:
+        self.runStateChanged.emit(run, state, exit_)
+        if state not in LIVE:
+            self.runsChanged.emit()
+            self._read_machine(refresh=True)
+
+    # -- models --------------------------------------------------------------------------------------------------
+
+    def scan(self) -> bridge.Job:
+        """Look for model files; `scanStarted` brings the job, `modelsChanged` the end."""
+        if self.scan_job is not None and self.scan_job.running:
+            return self.scan_job
+        job = bridge.Job("scan")
+        self.scan_job = bridge.run(lambda: self.workspace.scan(job.report, job.cancelled), self._scanned,
+                                   self.failed.emit, self, name="scan", job=job)
+        self.scanStarted.emit(job)
+        return job
+
+    def _scanned(self, entries: list[Any]) -> None:
+        self.entries = list(entries)
+        self.modelsChanged.emit()
+
+    # -- profiles ------------------------------------------------------------------------------------------------
+
+    def profile_names(self) -> list[str]:
+        return list(self.workspace.profiles.names())
+
+    def _load_profile(self, name: str) -> Any:
+        try:
+            return self.workspace.profiles.load(name)
+        except AppError:
+            return None
+
+    def open_profile(self, name: str) -> None:
+        try:
+            profile = self.workspace.profiles.load(name)
+        except AppError as error:
+            self.failed.emit(error)
+            return
+        self.profile, self.saved = profile, profile.plan
+        self.edit(profile.plan)
+        self.profileChanged.emit()
+
+    def save_profile(self, name: str | None = None) -> bool:
+        """Save the plan into the open profile, or as `name`; False (and `failed`) when it could not be written."""
+        from paddock.store import Profile
+
+        try:
+            if name is None and self.profile is not None:
+                profile = drafts.with_plan(self.profile, self.plan)
+            elif name:
+                profile = Profile(name=name, plan=self.plan)
+            else:
+                raise AppError(Text("A profile needs a name."))
+            self.workspace.profiles.save(profile)
+        except AppError as error:
+            self.failed.emit(error)
+            return False
+        self.profile, self.saved = profile, self.plan
+        self.profileChanged.emit()
+        self.planChanged.emit(self.plan)
+        return True
+
+    def revert(self) -> None:
+        """Back to the profile as saved."""
+        if self.saved is not None:
+            self.edit(self.saved)
+
+    def rename_profile(self, name: str) -> None:
+        old = self.profile
+        if old is None or old.name == name:
+            return
+        try:
+            self.workspace.profiles.save(drafts.with_name(old, name))
+            self.workspace.profiles.delete(old.name)
+        except AppError as error:
+            self.failed.emit(error)
+            return
+        self.profile = drafts.with_name(old, name)
+        self.profileChanged.emit()
+
+    def delete_profile(self) -> None:
+        if self.profile is None:
+            return
+        try:
+            self.workspace.profiles.delete(self.profile.name)
+        except AppError as error:
+            self.failed.emit(error)
+            return
+        self.profile, self.saved = None, self.plan
+        self.profileChanged.emit()
+        self.planChanged.emit(self.plan)
+
+    # -- settings ------------------------------------------------------------------------------------------------
+
+    def save_settings(self) -> None:
+        try:
+            self.workspace.save_settings()
+        except AppError as error:
+            self.failed.emit(error)
+        self.settingsChanged.emit()
