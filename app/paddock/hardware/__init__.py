@@ -3,6 +3,19 @@
 Enters: the engine's device list. Leaves: a `Machine`, and `Reading` values in which whatever is absent is NaN.
 """
 
-from paddock.hardware.model import Device, DeviceReading, Gpu, Machine, Reading
+from paddock.hardware.model import Device, DeviceReading, Gpu, GpuProcess, Machine, Reading
+from paddock.hardware.readings import Readings
+from paddock.hardware.surveying import confirm_from_log, refresh, survey
 
-__all__ = ["Device", "DeviceReading", "Gpu", "Machine", "Reading"]
+__all__ = [
+    "Device",
+    "DeviceReading",
+    "Gpu",
+    "GpuProcess",
+    "Machine",
+    "Reading",
+    "Readings",
+    "confirm_from_log",
+    "refresh",
+    "survey",
+]

@@ -1,0 +1,191 @@
+"""Readings while something runs: cheap, complete, and NaN wherever nobody tells."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psutil
+
+from paddock.hardware import host
+from paddock.hardware.model import Device, DeviceReading, Machine, Reading
+from paddock.hardware.nvml import Card, Nvml, open_nvml
+from paddock.hardware.processes import ProcessTree
+
+NAN = math.nan
+_REOPEN_S = 30.0
+_PCIE_EVERY_S = 1.0
+_PCIE_HOLDS_S = 3.0
+_JUMP_S = 5.0
+"""A wall clock that gains so much on the monotonic one between two readings: the machine slept."""
+
+
+@dataclass
+class _Throughput:
+    t: float = -math.inf
+    received: float = NAN
+    sent: float = NAN
+
+
+class Readings:
+    """Reads a machine now and then, for one thread. `pids()` gives the root pids whose trees are asked about.
+
+    The driver is opened with the first reading, not before; a card that is lost is looked for again after half a
+    minute, or when the machine wakes. After `close()` nothing is held and every field of a reading is NaN.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        pids: Callable[[], Iterable[int]],
+        *,
+        open_driver: Callable[[], tuple[Nvml | None, object]] = open_nvml,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._devices = machine.devices
+        self._tree = ProcessTree(pids, clock)
+        self._open_driver = open_driver
+        self._clock = clock
+        self._nvml: Nvml | None = None
+        self._cards: dict[str, Card] = {}
+        self._opened_at = -math.inf
+        self._wanted = any(device.gpu is not None for device in machine.devices)
+        self._drift = time.time() - clock()
+        self._pcie: dict[str, _Throughput] = {}
+        self._pcie_turn = 0
+        self._cpu = host.CpuLoad()
+
+    def read(self) -> Reading:
+        """The machine at this moment. Takes about a millisecond; 40 ms once a second where PCIe traffic is told."""
+        now = self._clock()
+        self._keep_open(now)
+        total, available, _ = host.memory()
+        process = self._tree.read()
+        self._measure_pcie(now)
+        return Reading(
+            t=now,
+            cpu_pct=self._cpu.read(),
+            ram_used_bytes=float(total - available),
+            ram_available_bytes=float(available),
+            swap_used_bytes=_swap_used(),
+            process_cpu_pct=process.cpu_pct,
+            process_rss_bytes=process.rss_bytes,
+            devices=tuple(
+                self._device(device, now, process.pids, float(total), float(available)) for device in self._devices),
+        )
+
+    def close(self) -> None:
+        """Let go of the driver. May be called twice."""
+        self._wanted = False
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._nvml:
+            self._nvml.close()
+        self._nvml = None
+        self._cards = {}
+
+    def _keep_open(self, now: float) -> None:
+        drift = time.time() - now
+        slept, self._drift = drift - self._drift > _JUMP_S, drift
+        broken = self._nvml is None or self._nvml.lost
+        if not self._wanted or not (slept or (broken and now - self._opened_at >= _REOPEN_S)):
+            return
+        self._opened_at = now
+        self._drop()
+        self._nvml, _ = self._open_driver()
+        if self._nvml:
+            self._cards = self._cards_by_device(self._nvml)
+
+    def _cards_by_device(self, nvml: Nvml) -> dict[str, Card]:
+        cards = nvml.cards()
+        found: dict[str, Card] = {}
+        for device in self._devices:
+            gpu = device.gpu
+            for card in cards if gpu else ():
+                known = gpu is not None and (gpu.uuid or gpu.pci_id)
+                if gpu and (card.gpu.uuid or card.gpu.pci_id) == known and (known or card.gpu.index == gpu.index):
+                    found[device.name] = card
+        return found
+
+    def _measure_pcie(self, now: float) -> None:
+        """One card a reading, each at most once a second: the driver blocks for 40 ms."""
+        names = list(self._cards)
+        if not self._nvml or not names:
+            return
+        self._pcie_turn = (self._pcie_turn + 1) % len(names)
+        name = names[self._pcie_turn]
+        last = self._pcie.setdefault(name, _Throughput())
+        if now - last.t < _PCIE_EVERY_S or self._cards[name].handle is None:
+            return
+        received, sent = self._nvml.pcie_bytes_per_s(self._cards[name])
+        self._pcie[name] = _Throughput(now, _nan(received), _nan(sent))
+
+    def _device(
+        self, device: Device, now: float, pids: frozenset[int], ram_total: float, ram_available: float
+    ) -> DeviceReading:
+        card, nvml = self._cards.get(device.name), self._nvml
+        if nvml is None or card is None or card.handle is None:
+            return _silent(device.name)
+        used, free = self._memory(nvml, card, device.integrated, ram_total, ram_available)
+        gpu_pct, memory_pct = nvml.utilisation(card)
+        sm_mhz, memory_mhz = nvml.clocks_mhz(card)
+        pcie = self._pcie.get(device.name, _Throughput())
+        if now - pcie.t > _PCIE_HOLDS_S:
+            pcie = _Throughput()
+        return DeviceReading(
+            device=device.name,
+            used_bytes=used,
+            free_bytes=free,
+            process_bytes=_process_bytes(nvml, card, pids),
+            utilisation_pct=_nan(gpu_pct),
+            memory_utilisation_pct=_nan(memory_pct),
+            sm_clock_mhz=_nan(sm_mhz),
+            memory_clock_mhz=_nan(memory_mhz),
+            power_w=_nan(nvml.power_w(card)),
+            temperature_c=_nan(nvml.temperature_c(card)),
+            pcie_rx_bytes_per_s=pcie.received,
+            pcie_tx_bytes_per_s=pcie.sent,
+            throttle=nvml.throttle(card),
+        )
+
+    @staticmethod
+    def _memory(
+        nvml: Nvml, card: Card, integrated: bool, ram_total: float, ram_available: float
+    ) -> tuple[float, float]:
+        if integrated:
+            return ram_total - ram_available, ram_available
+        memory = nvml.memory(card)
+        return (NAN, NAN) if memory is None else (float(memory.used_bytes), float(memory.free_bytes))
+
+
+def _process_bytes(nvml: Nvml, card: Card, pids: frozenset[int]) -> float:
+    """What these processes hold on a card: NaN where the driver tells no list, no sizes, or pids of another world.
+
+    In a container the driver's pids may be the host's: a pid that does not exist here says so, and zero would be
+    a guess then.
+    """
+    processes = nvml.processes(card)
+    if processes is None or not pids:
+        return NAN
+    ours = [one.used_bytes for one in processes if one.pid in pids]
+    if ours:
+        return NAN if None in ours else float(sum(size for size in ours if size is not None))
+    return 0.0 if all(psutil.pid_exists(one.pid) for one in processes) else NAN
+
+
+def _silent(name: str) -> DeviceReading:
+    return DeviceReading(name, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, None)
+
+
+def _swap_used() -> float:
+    try:
+        return float(psutil.swap_memory().used)
+    except (OSError, RuntimeError):
+        return NAN
+
+
+def _nan(value: float | None) -> float:
+    return NAN if value is None else float(value)
