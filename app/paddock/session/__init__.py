@@ -4,6 +4,22 @@ Enters: a server client, hardware readings, log lines. Leaves: `Sample`s on an a
 `Event`s, bounded `Series` for the plots; rows go to a `sink` callable.
 """
 
+from paddock.session.log import LogParser
+from paddock.session.memory import ActualMemory
 from paddock.session.model import Event, Request, Sample, SlotSample
+from paddock.session.recorder import Recorder
+from paddock.session.sampler import Sampler, SamplerSpec
+from paddock.session.series import Series
 
-__all__ = ["Event", "Request", "Sample", "SlotSample"]
+__all__ = [
+    "ActualMemory",
+    "Event",
+    "LogParser",
+    "Recorder",
+    "Request",
+    "Sample",
+    "Sampler",
+    "SamplerSpec",
+    "Series",
+    "SlotSample",
+]

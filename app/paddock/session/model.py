@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +27,9 @@ class SlotSample:
     prompt_per_s: float
     prompt_progress: float
     """0…1, NaN when the total is not known."""
+    cached: float = math.nan
+    """Prompt tokens of this task that came from the cache."""
+    speculative: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,17 @@ class Sample:
     reading: Reading | None
     answered: bool
     sleeping: bool = False
+    counters: Mapping[str, float] | None = None
+    """A fresh /metrics answer (names without "llamacpp:"), only in the sample that fetched it."""
 
 
 @dataclass
 class Request:
-    """One request, as far as log and counters (or later the proxy) tell it; None where unknown."""
+    """One request, as far as log and counters (or later the proxy) tell it; None where unknown.
+
+    Rates are the server's own: evaluated / prompt time, and (generated - 1) / generation time (the first token
+    belongs to the prompt). `ttft_s` counts from the moment a slot took the request; waiting for a slot is not in it.
+    """
 
     number: int
     task: int | None
@@ -56,6 +67,7 @@ class Request:
     t_end: float | None = None
     t_first_token: float | None = None
     prompt_tokens: int | None = None
+    """The whole prompt, cached part included."""
     cached_tokens: int | None = None
     generated_tokens: int | None = None
     prompt_per_s: float | None = None
@@ -70,6 +82,17 @@ class Request:
     progress: float | None = None
     """Prompt progress 0…1 while active, where the log told it."""
     source: str = "log"
+    """log; slots (seen in /slots only, times to a poll); counters (seen in /metrics only, may stand for several)."""
+    evaluated_tokens: int | None = None
+    """Prompt tokens really computed: prompt_tokens - cached_tokens, and what `prompt_per_s` counts."""
+    is_child: bool = False
+    """A further answer to another request (n > 1): its tokens count, the request does not."""
+    error: str | None = None
+
+    @property
+    def prompt_rate_means_something(self) -> bool:
+        """False for a prompt too short, or too much of it cached, to tell a speed: leave it out of averages."""
+        return self.prompt_per_s is not None and (self.evaluated_tokens or 0) >= 32
 
 
 @dataclass(frozen=True)
