@@ -65,7 +65,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Facts:
-    """Derived from metadata and tensors; None where it cannot be told. Per-layer facts are tuples of length `layers`."""
+    """Derived from metadata and tensors; None where it cannot be told. Per-layer facts have length `layers`."""
 
     name: str | None = None
     """general.name, else from the file name."""

@@ -1,0 +1,51 @@
+"""From a path to one file's header: what can go wrong before the first byte, and the first bytes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from paddock.errors import AppError
+from paddock.gguf.foreign import check_start
+from paddock.gguf.header import Header, read_header
+from paddock.gguf.window import Window
+from paddock.text import Text
+
+_START = 64 << 10
+
+
+def open_header(path: Path) -> Header:
+    """The header of one file; AppError if there is none, in words."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise _not_a_file(path, status)
+        with path.open("rb", buffering=0) as file:
+            start = file.read(min(_START, status.st_size)) or b""
+            version, big_endian = check_start(start, status.st_size, path)
+            window = Window(file, status.st_size, start)
+            window.skip(8)
+            return read_header(window, path, status.st_mtime_ns, version, big_endian)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _not_a_file(path: Path, status: os.stat_result) -> AppError:
+    if stat.S_ISDIR(status.st_mode):
+        return AppError(Text("“{name}” is a folder.", name=path.name), hint=Text("Choose a GGUF file in it."))
+    return AppError(Text("“{name}” is not an ordinary file.", name=path.name))
+
+
+def _unreadable(path: Path, error: OSError) -> AppError:
+    if isinstance(error, FileNotFoundError):
+        if path.is_symlink():
+            return AppError(Text("“{name}” is a link whose target is missing.", name=path.name),
+                            why=Text("It points to {target}.", target=os.readlink(path)),
+                            hint=Text("Download the model again, or remove the link."))
+        return AppError(Text("There is no file “{path}”.", path=str(path)))
+    if isinstance(error, PermissionError):
+        return AppError(Text("“{name}” may not be read.", name=path.name), why=str(error.strerror),
+                        hint=Text("Check who owns the file and its permissions."))
+    return AppError(Text("“{name}” cannot be read.", name=path.name), why=str(error.strerror or error),
+                    hint=Text("Check the disk, or the connection to it."))

@@ -1,0 +1,77 @@
+"""gguf.read: from any file of a model to the whole model."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from paddock.gguf.complete import file_problems, side_file_problem, zero_tail
+from paddock.gguf.facts import facts_of
+from paddock.gguf.kinds import kind_of
+from paddock.gguf.model import ModelFile, Problem
+from paddock.gguf.shards import Part, ShardSet, shard_set
+
+_SEVERITIES = ("error", "warning", "hint")
+
+
+class Cache(Protocol):
+    """Where models are kept between runs; `get` answers only if no file has changed since."""
+
+    def get(self, path: Path) -> ModelFile | None: ...
+    def put(self, path: Path, model: ModelFile) -> None: ...
+
+
+def read(path: str | os.PathLike[str], *, cache: Cache | None = None) -> ModelFile:
+    """The model that this file is, or is a part of. Reads headers and tensor tables, never the weights.
+
+    AppError(what, why, hint) where no header can be read; everything else that is wrong is in `problems`.
+    """
+    picked = Path(os.path.abspath(path))
+    model = cache.get(picked) if cache is not None else None
+    if model is None:
+        model = _model(shard_set(picked))
+        if cache is not None:
+            cache.put(picked, model)
+    # Files beside the model come and go while it stays the same, so they are looked up each time.
+    unfinished = side_file_problem(model.shards)
+    if unfinished is not None:
+        model = replace(model, problems=(unfinished, *model.problems), complete=False)
+    return model
+
+
+def _model(found: ShardSet) -> ModelFile:
+    parts = found.parts.values()
+    first = found.first
+    tensors = tuple(tensor for part in parts for tensor in part.table.tensors)
+    stored = first.metadata.get("general.architecture")
+    architecture = stored if isinstance(stored, str) and stored else None
+    kind = kind_of(found.path, architecture, first.metadata, frozenset(t.name for t in tensors))
+    facts, oddities = facts_of(found.path, architecture, kind, first.metadata, tensors)
+    problems, whole = file_problems(parts)
+    hollow = zero_tail(parts) if whole else None
+    return ModelFile(
+        path=found.path, version=first.version, architecture=architecture, kind=kind, metadata=first.metadata,
+        tensors=tensors, shards=found.shards(), facts=facts,
+        problems=_sorted([*found.problems, *problems, *oddities, *([hollow] if hollow else [])]),
+        complete=found.complete and whole, identity=_identity(parts),
+        mtime_ns=max(part.header.mtime_ns for part in parts))
+
+
+def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Worst first, each once (parts of one model often share a problem)."""
+    unique: list[Problem] = []
+    for problem in problems:
+        if problem not in unique:
+            unique.append(problem)
+    return tuple(sorted(unique, key=lambda p: _SEVERITIES.index(p.severity)))
+
+
+def _identity(parts: Iterable[Part]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(f"{part.header.digest} {part.header.size_bytes}\n".encode())
+    return digest.hexdigest()
