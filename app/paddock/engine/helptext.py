@@ -118,14 +118,14 @@ def _option(entry: _Entry) -> EngineOption | None:
 def _negations(names: list[str], hint: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Spellings to set and spellings to unset: all of the first come first, so the border is all there is to find.
 
-    `--no-host` alone is no negation: there is nothing that it undoes. A short spelling such as -nr right before the
-    first `--no-` belongs to the negations.
+    `--no-host` alone, or `-nkvo, --no-kv-offload` of an older build, is no negation: there is nothing that it undoes.
+    A short spelling such as -nr right before the first `--no-` belongs to the negations.
     """
-    border = next((index for index, name in enumerate(names) if name.startswith(("--no-", "-no-"))), None)
-    if hint is not None or not border:
-        return tuple(names), ()
-    while border > 1 and names[border - 1].startswith("-n") and any(n.startswith("--") for n in names[:border - 1]):
+    border = next((index for index, name in enumerate(names) if name.startswith(("--no-", "-no-"))), 0)
+    while border > 0 and re.match(r"-n(?!-)", names[border - 1]):
         border -= 1
+    if hint is not None or border == 0:
+        return tuple(names), ()
     return tuple(names[:border]), tuple(names[border:])
 
 

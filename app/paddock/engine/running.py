@@ -31,7 +31,10 @@ _NTSTATUS = {
 
 @dataclass(frozen=True)
 class Output:
-    """What a program left. code: its exit status, negative for a signal; None when the time limit ended it."""
+    """What a program left.
+
+    code: its exit status, negative for a signal; None when the time limit ended it, 1 when it printed without end.
+    """
 
     stdout: str
     stderr: str
@@ -79,6 +82,8 @@ def run(argv: Sequence[str], *, timeout_s: float, environ: Mapping[str, str]) ->
     for pipe, reader in zip(pipes, readers, strict=True):
         if not reader.is_alive():
             pipe.close()
+    if any(len(part) > _LIMIT_BYTES for part in parts):
+        code = 1
     out, err = (bytes(part).decode("utf-8", "replace").replace("\r\n", "\n") for part in parts)
     return Output(out, err, code)
 
