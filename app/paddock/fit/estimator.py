@@ -12,6 +12,7 @@ from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes, parts
 from paddock.fit.placement import HOST, Device, Placement, Refused, chosen, place
 from paddock.fit.quants import padded
+from paddock.fit.replay import run
 from paddock.fit.shape import Shape
 from paddock.fit.weights import TensorIndex, Weights
 from paddock.gguf.model import ModelFile
@@ -113,7 +114,7 @@ def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, m
         device = placement.layer_device[part.layer] if sizes.kv_offload else HOST
         align = 32 if device == HOST else placement.devices[device].align
         context[device] = context.get(device, 0) + padded(part.nbytes, align)
-    compute = closed.compute(shape, sizes, levers, weights)
+    compute = run.compute(shape, sizes, levers, weights) or closed.compute(shape, sizes, levers, weights)
     return ContextRows(shape, sizes, placement, weights.by_device, context, compute, weights)
 
 
