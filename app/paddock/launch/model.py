@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from paddock.launch.catalogue import CATALOGUE
 from paddock.text import Text
 
 
@@ -19,8 +20,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Setting:
-    """One option as set. `option` is the catalogue's id: llama.cpp's longest name without dashes ("ctx-size").
+    """One option as set. `option` is the catalogue's id: llama.cpp's first long name without dashes ("ctx-size").
 
+    Any other name of it ("n-gpu-layers", "-ngl") becomes that id here, and is accepted by the look-ups of `Plan`.
     Switch: values == () and `on`; valued: one text per value, as the command line takes it. Options that the catalogue
     does not know keep their spelling with dashes as `option` and are passed on verbatim.
     """
@@ -28,6 +30,9 @@ class Setting:
     option: str
     values: tuple[str, ...] = ()
     on: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "option", CATALOGUE.canonical(self.option))
 
     @property
     def value(self) -> str | None:
@@ -54,7 +59,13 @@ class Plan:
 
     def find(self, option: str) -> Setting | None:
         """The last setting of this option (llama.cpp: the last wins), or None."""
-        return next((s for s in reversed(self.settings) if s.option == option), None)
+        name = CATALOGUE.canonical(option)
+        return next((s for s in reversed(self.settings) if s.option == name), None)
+
+    def all(self, option: str) -> tuple[Setting, ...]:
+        """Every setting of this option, in order: for those that add up (-ot, --lora)."""
+        name = CATALOGUE.canonical(option)
+        return tuple(s for s in self.settings if s.option == name)
 
     def get(self, option: str, default: str | None = None) -> str | None:
         """The first value text of the last setting, or the default."""
@@ -79,7 +90,7 @@ class Plan:
         out: list[Setting] = []
         done = False
         for s in self.settings:
-            if s.option != option:
+            if s.option != new.option:
                 out.append(s)
             elif not done:
                 out.append(new)
@@ -89,7 +100,12 @@ class Plan:
         return replace(self, settings=tuple(out))
 
     def without(self, *options: str) -> Plan:
-        return replace(self, settings=tuple(s for s in self.settings if s.option not in options))
+        names = {CATALOGUE.canonical(option) for option in options}
+        return replace(self, settings=tuple(s for s in self.settings if s.option not in names))
+
+    def variable(self, name: str) -> str | None:
+        """The value of an environment variable that the plan sets (the last one counts), or None."""
+        return next((value for key, value in reversed(self.environment) if key == name), None)
 
 
 @dataclass(frozen=True)
@@ -102,11 +118,19 @@ class Issue:
     text: Text
     fix: Text | None = None
     edits: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
-    """What the fix's button does: (option id, values); None removes the option."""
+    """What the fix's button does, in this order: (option id, values). None removes the option; for a switch, ("on",)
+    or no value turns it on and ("off",) off."""
 
     def apply(self, plan: Plan) -> Plan:
+        """The plan with the fix's edits made."""
         for option, values in self.edits:
-            plan = plan.without(option) if values is None else plan.with_(option, *values)
+            known = CATALOGUE.get(option)
+            if values is None:
+                plan = plan.without(option)
+            elif known is not None and known.is_switch:
+                plan = plan.with_(option, on=values != ("off",))
+            else:
+                plan = plan.with_(option, *values)
         return plan
 
 
@@ -137,7 +161,12 @@ class Command:
     unset: tuple[str, ...] = ()
     """Inherited variables that are removed for the child."""
     shown_env: tuple[tuple[str, str], ...] = ()
+    """All that `env` sets, keys as their reference or masked."""
     own: str = ""
+    own_env: tuple[tuple[str, str], ...] = ()
+    """The plan's own part of `shown_env`, without additions and without keys."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """(variable, reference or mask) of every key that travels in `env`."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -153,6 +182,8 @@ class Conditions:
     missing_paths: tuple[str, ...] = ()
     """Paths named in the plan that do not exist."""
     port_free: bool | None = None
+    free_port: int | None = None
+    """A port that can be bound right now: used where the plan names none."""
     port_holder: str | None = None
     file_system: str | None = None
     remote_file_system: bool | None = None

@@ -1,0 +1,121 @@
+"""Options that current builds refuse, kept so that old profiles and old guides are understood (C084, C086, C139)."""
+
+from __future__ import annotations
+
+from paddock.launch.catalogue.option import Group, Kind, Option
+from paddock.text import Text
+
+_GONE = Text("Gone from current builds of llama.cpp.")
+_RENAMED = Text("Current builds of llama.cpp have another name for it.")
+
+OPTIONS = (
+    Option(
+        "mmap", ("--mmap",), Kind.PAIR, Group.MEMORY, Text("Map the file"), _RENAMED,
+        negations=("--no-mmap",), default="on", env="LLAMA_ARG_MMAP", until=10434,
+        moved=(("load-mode", "mmap"),), moved_off=(("load-mode", "none"),),
+    ),
+    Option(
+        "mlock", ("--mlock",), Kind.FLAG, Group.MEMORY, Text("Lock in memory"), _RENAMED,
+        default="off", env="LLAMA_ARG_MLOCK", until=10434, moved=(("load-mode", "mlock"),),
+    ),
+    Option(
+        "direct-io", ("-dio", "--direct-io"), Kind.PAIR, Group.MEMORY, Text("Direct reading"), _RENAMED,
+        negations=("-ndio", "--no-direct-io"), default="off", env="LLAMA_ARG_DIO", until=10434,
+        moved=(("load-mode", "dio"),),
+    ),
+    Option(
+        "draft", ("--draft", "--draft-n", "--draft-max"), Kind.INT, Group.SPECULATIVE, Text("Most draft tokens"),
+        _RENAMED, low=0, unit=Text("tokens"), env="LLAMA_ARG_DRAFT_MAX", until=0,
+        moved=(("spec-draft-n-max", None),),
+    ),
+    Option(
+        "draft-min", ("--draft-min", "--draft-n-min"), Kind.INT, Group.SPECULATIVE, Text("Fewest draft tokens"),
+        _RENAMED, low=0, unit=Text("tokens"), env="LLAMA_ARG_DRAFT_MIN", until=0,
+        moved=(("spec-draft-n-min", None),),
+    ),
+    Option(
+        "spec-ngram-size-n", ("--spec-ngram-size-n",), Kind.INT, Group.SPECULATIVE, Text("n-gram lookup"), _RENAMED,
+        low=1, unit=Text("tokens"), until=0, moved=(("spec-ngram-simple-size-n", None),),
+    ),
+    Option(
+        "spec-ngram-size-m", ("--spec-ngram-size-m",), Kind.INT, Group.SPECULATIVE, Text("n-gram draft"), _RENAMED,
+        low=1, unit=Text("tokens"), until=0, moved=(("spec-ngram-simple-size-m", None),),
+    ),
+    Option(
+        "spec-ngram-min-hits", ("--spec-ngram-min-hits",), Kind.INT, Group.SPECULATIVE, Text("n-gram hits"), _RENAMED,
+        low=1, until=0, moved=(("spec-ngram-simple-min-hits", None),),
+    ),
+    Option(
+        "checkpoint-every-n-tokens", ("-cpent", "--checkpoint-every-n-tokens"), Kind.INT, Group.PROMPT_CACHE,
+        Text("Space between checkpoints"), _RENAMED, unit=Text("tokens"), until=0,
+        moved=(("checkpoint-min-step", None),),
+    ),
+    Option(
+        "ctx-size-draft", ("-cd", "--ctx-size-draft"), Kind.INT, Group.SPECULATIVE, Text("Draft context"),
+        Text("The draft now always has the main model's context."), low=0, unit=Text("tokens"), until=0,
+        env="LLAMA_ARG_CTX_SIZE_DRAFT",
+    ),
+    Option(
+        "slots-endpoint-disable", ("--slots-endpoint-disable",), Kind.FLAG, Group.SERVER, Text("No slot states"),
+        _RENAMED, until=0, moved=(("slots", "off"),),
+    ),
+    Option(
+        "grp-attn-n", ("-gan", "--grp-attn-n"), Kind.INT, Group.CONTEXT, Text("Group attention factor"), _GONE, until=0,
+    ),
+    Option(
+        "grp-attn-w", ("-gaw", "--grp-attn-w"), Kind.INT, Group.CONTEXT, Text("Group attention width"), _GONE, until=0,
+    ),
+)
+"""`until=0`: gone before build 10434; which build dropped it is not known."""
+
+NEVER: dict[str, tuple[tuple[str, str | None], ...]] = {
+    "--draft-model": (("spec-draft-model", None),),
+    "--draft-n-max": (("spec-draft-n-max", None),),
+    "--spec-draft-conf-min": (("spec-draft-p-min", None),),
+    "--spec-draft-min": (("spec-draft-n-min", None),),
+    "--spec-draft-max": (("spec-draft-n-max", None),),
+    "--speculative-model": (("spec-draft-model", None),),
+    "--num-speculative-tokens": (("spec-draft-n-max", None),),
+    "--context": (("ctx-size", None),),
+    "--context-size": (("ctx-size", None),),
+    "--context-length": (("ctx-size", None),),
+    "--ctx": (("ctx-size", None),),
+    "--n-ctx": (("ctx-size", None),),
+    "--num-ctx": (("ctx-size", None),),
+    "--max-model-len": (("ctx-size", None),),
+    "--gpulayers": (("gpu-layers", None),),
+    "--num-gpu": (("gpu-layers", None),),
+    "--flash-attention": (("flash-attn", None),),
+    "--flashattention": (("flash-attn", None),),
+    "--cache-type": (("cache-type-k", None), ("cache-type-v", None)),
+    "--kv-cache-type": (("cache-type-k", None), ("cache-type-v", None)),
+    "--kv-cache-dtype": (("cache-type-k", None), ("cache-type-v", None)),
+    "--num-threads": (("threads", None),),
+    "--n-threads": (("threads", None),),
+    "--n-batch": (("batch-size", None),),
+    "--n-ubatch": (("ubatch-size", None),),
+    "--n-parallel": (("parallel", None),),
+    "--max-num-seqs": (("parallel", None),),
+    "--num-slots": (("parallel", None),),
+    "--served-model-name": (("alias", None),),
+    "--model-alias": (("alias", None),),
+    "--usemlock": (("load-mode", "mlock"),),
+    "--use-mlock": (("load-mode", "mlock"),),
+    "--nommap": (("load-mode", "none"),),
+    "--moe-cpu": (("cpu-moe", "on"),),
+    "--cpu-moe-layers": (("n-cpu-moe", None),),
+    "--moecpu": (("n-cpu-moe", None),),
+    "--gpu-split": (("tensor-split", None),),
+    "--tensor-parallel-size": (),
+    "--gpu-memory-utilization": (),
+    "--lowvram": (("kv-offload", "off"),),
+    "--low-vram": (("kv-offload", "off"),),
+    "--reasoning-effort-level": (("reasoning-effort", None),),
+    "--temperature-default": (("temp", None),),
+    "--system-prompt": (),
+    "--system-prompt-file": (),
+    "--chatml": (("chat-template", "chatml"),),
+    "--api-keys": (("api-key", None),),
+    "--listen": (("host", "0.0.0.0"),),
+}
+"""Flags that guides, other programs and launchers name but llama.cpp's server has not (C085): what to set instead."""

@@ -1,0 +1,62 @@
+"""What can be said about a plan before it is launched: one table of small functions.
+
+Each takes a `Question` and yields `Issue`s; it stays silent where what it needs is not known.
+"""
+
+from __future__ import annotations
+
+from paddock.engine.model import Engine
+from paddock.gguf.model import ModelFile
+from paddock.hardware.model import Machine
+from paddock.launch.checks import (
+    cache_types,
+    context,
+    devices,
+    flags,
+    model_file,
+    network,
+    speculation,
+    surroundings,
+    values,
+)
+from paddock.launch.checks.question import Check, Question
+from paddock.launch.model import Conditions, Issue, Plan, Severity
+
+__all__ = ["CHECKS", "Check", "Question", "check"]
+
+CHECKS: tuple[Check, ...] = (
+    model_file.no_model, model_file.missing_files, model_file.unusable_engine, model_file.wrong_kind,
+    model_file.file_problems, model_file.later_part, model_file.projector,
+    flags.unknown_flags, flags.program_options, flags.bare_flag, flags.repeated_flags, flags.left_out_words,
+    values.values, values.lists,
+    devices.unknown_devices, devices.remote_first, devices.split_mode, devices.main_device, devices.buffers,
+    devices.no_device, devices.patterns, devices.experts, devices.pinned_fit,
+    cache_types.quantised_values, cache_types.same_types, cache_types.head_sizes, cache_types.values_with_auto,
+    cache_types.window_cache,
+    speculation.draft_and_type, speculation.draft_lengths, speculation.synthetic, speculation.ignored_twins,
+    speculation.draft_options_alone,
+    context.slots, context.batches, context.micro_batch_parts, context.trained_context, context.whole_context,
+    context.overruled_sharing, context.context_per_slot, context.idle_slots, context.flash_attention,
+    network.port, network.half_tls, network.prefix, network.open_address, network.keys, network.live_figures,
+    network.shared_port,
+    surroundings.config_files, surroundings.empty_variables, surroundings.unexpanded, surroundings.threads,
+    surroundings.sudo, surroundings.inherited, surroundings.busy_machine,
+    model_file.remote_file, model_file.locked_memory, model_file.prompt_cache,
+)
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.HINT: 2}
+
+
+def check(
+    plan: Plan,
+    model: ModelFile | None,
+    engine: Engine | None,
+    machine: Machine | None,
+    conditions: Conditions | None = None,
+) -> list[Issue]:
+    """Everything that is wrong with a plan or could be better, worst first.
+
+    `model`, `engine` and `machine` may be None: what depends on them is then not said.
+    """
+    question = Question(plan, model, engine, machine, conditions or Conditions())
+    found = [issue for look in CHECKS for issue in look(question)]
+    return sorted(found, key=lambda issue: _RANK[issue.severity])

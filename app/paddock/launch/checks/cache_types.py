@@ -1,0 +1,96 @@
+"""KV cache formats against flash attention, head sizes and model families (C107)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paddock.launch.catalogue import CATALOGUE
+from paddock.launch.checks.question import Question, error, hint, warning
+from paddock.launch.model import Issue
+from paddock.text import Text
+
+BLOCK = 32
+"""Values in one block of every quantised cache format."""
+_PLAIN = frozenset(("f32", "f16", "bf16"))
+_ON = (("flash-attn", ("on",)),)
+
+
+def _types(q: Question) -> tuple[str, str]:
+    return q.text("cache-type-k") or "f16", q.text("cache-type-v") or "f16"
+
+
+def quantised(name: str) -> bool:
+    """Whether a cache format packs values into blocks."""
+    return name not in _PLAIN
+
+
+def quantised_values(q: Question) -> Iterator[Issue]:
+    """A quantised V cache needs flash attention."""
+    pairs = [("cache-type-v", _types(q)[1])]
+    if q.text("spec-draft-model") or q.text("spec-draft-hf"):
+        pairs.append(("spec-draft-type-v", q.text("spec-draft-type-v") or "f16"))
+    for option, kind in pairs:
+        if quantised(kind) and kind in CATALOGUE[option].choices and q.flash_attention_off:
+            yield error("v-cache-needs-fa", option,
+                        Text("{flag} {type} needs flash attention, and it is off.",
+                             flag=CATALOGUE[option].names[0], type=kind),
+                        Text("Turn flash attention on."), _ON)
+    if q.model is not None and q.model.architecture == "grok" and quantised(_types(q)[1]):
+        yield error("v-cache-needs-fa", "cache-type-v",
+                    Text("This model runs without flash attention, and a quantised V cache needs it."),
+                    Text("Use f16 for V."), (("cache-type-v", ("f16",)),))
+
+
+def values_with_auto(q: Question) -> Iterator[Issue]:
+    """auto may find that a backend has no flash attention; then the load fails late."""
+    if quantised(_types(q)[1]) and not q.flash_attention_off and (q.text("flash-attn") or "auto") == "auto":
+        yield hint("v-cache-with-auto-fa", "flash-attn",
+                   Text("With a quantised V cache the load fails if this device has no flash attention for the model."),
+                   Text("Turn it on by name, so that it is plain in the command."), _ON)
+
+
+def is_latent(q: Question) -> bool:
+    """Whether the model keeps one latent vector instead of keys and values (MLA), or is of a family that acts so."""
+    if q.model is None:
+        return False
+    keys = (q.model.value("attention.key_length_mla"), q.model.value("attention.value_length_mla"))
+    return all(isinstance(n, int) and n > 0 for n in keys) or q.model.architecture == "deepseek4"
+
+
+def same_types(q: Question) -> Iterator[Issue]:
+    """MLA models have one cache, so K and V must agree; elsewhere CUDA is slow with unlike types."""
+    k, v = _types(q)
+    if k == v:
+        return
+    if is_latent(q):
+        yield error("cache-types-differ", "cache-type-v",
+                    Text("This model keeps keys and values in one cache: -ctk {k} and -ctv {v} must be the same.",
+                         k=k, v=v), Text("Use {k} for both.", k=k), (("cache-type-v", (k,)),))
+    elif q.devices and any(d.kind == "cuda" for d in q.devices):
+        yield warning("cache-types-slow", "cache-type-v",
+                      Text("On CUDA, attention over unlike types for K ({k}) and V ({v}) is slow.", k=k, v=v),
+                      Text("Use {k} for both.", k=k), (("cache-type-v", (k,)),))
+
+
+def head_sizes(q: Question) -> Iterator[Issue]:
+    """A block of 32 must divide the head size, or the context is refused."""
+    if q.model is None or q.flash_attention_off:
+        return
+    k, v = _types(q)
+    for option, kind, part, size in (("cache-type-k", k, "key", q.model.facts.key_length),
+                                     ("cache-type-v", v, "value", q.model.facts.value_length)):
+        window = q.model.value(f"attention.{part}_length_swa")
+        sizes = [n for n in (size, window) if isinstance(n, int) and n > 0]
+        bad = next((n for n in sizes if n % BLOCK), None)
+        if quantised(kind) and kind in CATALOGUE[option].choices and bad is not None:
+            yield error("head-size", option,
+                        Text("{flag} {type} packs {block} values, which do not divide the model's head size of {size}.",
+                             flag=CATALOGUE[option].names[0], type=kind, block=BLOCK, size=bad),
+                        Text("Use f16."), ((option, ("f16",)),))
+
+
+def window_cache(q: Question) -> Iterator[Issue]:
+    """--swa-full on a model without sliding windows is a warning in the log."""
+    if q.model is not None and q.on("swa-full") and not q.model.facts.sliding_window:
+        yield hint("no-sliding-window", "swa-full", Text("This model has no sliding-window layers: --swa-full does "
+                                                         "nothing."), Text("Take it out."), (("swa-full", None),))

@@ -1,0 +1,159 @@
+"""The model, and the other files that a plan names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from paddock.gguf.model import Kind as FileKind
+from paddock.launch.catalogue import CATALOGUE
+from paddock.launch.checks.question import Question, error, hint, warning
+from paddock.launch.model import Issue, Severity
+from paddock.text import Text
+
+_SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "hint": Severity.HINT}
+
+
+def no_model(q: Question) -> Iterator[Issue]:
+    """Without a model llama.cpp becomes a router over whatever lies in its cache."""
+    if not q.effective.router or q.text("models-dir") or q.text("models-preset"):
+        return
+    if q.text("model-url"):
+        yield error("url-without-path", "model-url",
+                    Text("-mu alone does not load that model: the server would wait for another one to be named."),
+                    Text("Add -m with the path to download to."))
+    else:
+        yield error("no-model", "model", Text("No model is chosen."),
+                    Text("Choose a file (-m), a repository (-hf) or a folder of models (--models-dir)."))
+
+
+def missing_files(q: Question) -> Iterator[Issue]:
+    """Paths that do not exist: llama.cpp ends on the first one that it opens."""
+    path = q.plan.get("model")
+    if path is not None and q.conditions.model_exists is False and path not in q.conditions.missing_paths:
+        yield _missing("model", path)
+    for missing in q.conditions.missing_paths:
+        option = next((s.option for s in q.plan if missing in s.values), None)
+        known = CATALOGUE.get(option) if option is not None else None
+        if known is not None and known.id in ("log-file", "log-prompts-dir", "lookup-cache-dynamic"):
+            continue
+        yield _missing(option, missing)
+
+
+def _missing(option: str | None, path: str) -> Issue:
+    flag = CATALOGUE[option].names[0] if option is not None and option in CATALOGUE else option or ""
+    return error("missing-file", option, Text("{path} does not exist ({flag}).", path=path, flag=flag),
+                 Text("Choose a file that exists. A path in quotes with “~” or “$” is taken word for word."))
+
+
+def unusable_engine(q: Question) -> Iterator[Issue]:
+    """An engine whose probe failed."""
+    if q.engine is not None and q.engine.error is not None:
+        yield error("engine-unusable", None, Text("The engine {name} cannot be used. {why}", name=q.engine.name,
+                                                  why=q.engine.error), Text("Choose another engine."))
+
+
+def wrong_kind(q: Question) -> Iterator[Issue]:
+    """A projector, an adapter or the like as the main model (C023), an embedding model served as a chat (C037)."""
+    path = q.plan.get("model")
+    if q.model is None or path is None:
+        return
+    kind = q.model.kind
+    if kind is FileKind.PROJECTOR:
+        yield error("projector-as-model", "model", Text("This file is a projector: it cannot be loaded as the model."),
+                    Text("Pass it with -mm, and choose the model that it belongs to."),
+                    (("model", None), ("mmproj", (path,))))
+    elif kind is FileKind.ADAPTER:
+        yield error("adapter-as-model", "model", Text("This file is a LoRA adapter: it cannot be loaded as the model."),
+                    Text("Pass it with --lora, and choose the model that it belongs to."),
+                    (("model", None), ("lora", (path,))))
+    elif kind in (FileKind.IMATRIX, FileKind.VOCAB):
+        yield error("not-a-model", "model", Text("This file holds no weights: it cannot be loaded as the model."),
+                    Text("Choose another file."))
+    elif kind is FileKind.DRAFT:
+        yield warning("draft-as-model", "model", Text("This file is a draft for another model."),
+                      Text("Pass it with -md beside its model."))
+    elif kind is FileKind.EMBEDDING and not q.effective.embedding:
+        yield warning("embedding-as-chat", "embedding",
+                      Text("This is an embedding model, and the server is not set to serve embeddings."),
+                      Text("Turn on --embedding."), (("embedding", ("on",)),))
+    elif kind is FileKind.RERANKER and not q.on("rerank"):
+        yield warning("reranker-as-chat", "rerank", Text("This model ranks documents, and reranking is not turned on."),
+                      Text("Turn on --rerank."), (("rerank", ("on",)),))
+
+
+def file_problems(q: Question) -> Iterator[Issue]:
+    """What the reader found wrong with the file itself."""
+    if q.model is None:
+        return
+    for problem in q.model.problems:
+        yield Issue(f"file-{problem.id}", _SEVERITIES.get(problem.severity, Severity.WARNING), "model", problem.text)
+    if not q.model.complete and not any(p.severity == "error" for p in q.model.problems):
+        yield error("incomplete-model", "model", Text("The model is incomplete: bytes or parts are missing."),
+                    Text("Download the missing part again."))
+
+
+def later_part(q: Question) -> Iterator[Issue]:
+    """A split model must be loaded by its first part (C001)."""
+    path = q.plan.get("model")
+    if q.model is None or path is None or len(q.model.shards) < 2:
+        return
+    named = PurePath(path.replace("\\", "/")).name
+    if named != q.model.path.name and any(named == shard.path.name for shard in q.model.shards):
+        yield error("later-part", "model", Text("{name} is a later part of a split model.", name=named),
+                    Text("Load its first part, {name}.", name=q.model.path.name),
+                    (("model", (str(q.model.path),)),))
+
+
+def projector(q: Question) -> Iterator[Issue]:
+    """What a projector turns off, and the same file given twice."""
+    path = q.plan.get("mmproj")
+    if path is None:
+        return
+    if path == q.plan.get("model"):
+        yield error("model-as-projector", "mmproj", Text("The same file is given as model and as projector."),
+                    Text("Choose the projector that belongs to the model."))
+    for option in ("context-shift", "cache-reuse"):
+        if q.on(option) or (option == "cache-reuse" and (q.number(option) or 0) > 0):
+            yield warning("ignored-with-projector", option,
+                          Text("{flag} does nothing while a projector is loaded.",
+                               flag=CATALOGUE[option].names[0]), Text("Take it out."), ((option, None),))
+
+
+def remote_file(q: Question) -> Iterator[Issue]:
+    """Memory mapping over a network reads page by page (C035)."""
+    if not q.conditions.remote_file_system:
+        return
+    mode = q.text("load-mode") or "auto"
+    mapped = mode in ("auto", "mmap", "mmap+mlock") and q.text("mmap") not in ("off", "0", "false")
+    if mapped:
+        yield warning("mapped-over-network", "load-mode",
+                      Text("The model lies on a network file system ({name}) and would be mapped: loading can take "
+                           "many times longer.", name=q.conditions.file_system or "?"),
+                      Text("Use -lm none."), (("load-mode", ("none",)),))
+
+
+def locked_memory(q: Question) -> Iterator[Issue]:
+    """mlock beyond the limit is a warning in the log and no lock."""
+    limit = q.conditions.memlock_bytes
+    wants = "mlock" in (q.text("load-mode") or "") or q.on("mlock")
+    if wants and limit is not None and q.model is not None and q.model.size_bytes > limit >= 0:
+        yield warning("memlock-limit", "load-mode",
+                      Text("The system lets a program lock less memory than the model needs: it will not be locked."),
+                      Text("Raise the limit (ulimit -l), or leave locking out."))
+
+
+def prompt_cache(q: Question) -> Iterator[Issue]:
+    """--cache-ram is RAM that nobody counts."""
+    if q.machine is None:
+        return
+    limit = q.number("cache-ram")
+    limit = 8192 if limit is None else limit
+    if limit == 0:
+        return
+    if limit < 0 or limit * 1024 * 1024 > q.machine.ram_available_bytes / 4:
+        text = (Text("--cache-ram has no limit: the prompt cache may fill the RAM. --fit does not count it.")
+                if limit < 0 else
+                Text("--cache-ram may grow to {size} MiB of RAM. --fit does not count it.", size=limit))
+        yield hint("prompt-cache-size", "cache-ram", text, Text("Use {size} MiB.", size=2048),
+                   (("cache-ram", ("2048",)),))

@@ -1,0 +1,105 @@
+"""Addresses, keys and what is open to whom (C089, C105)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paddock.launch.catalogue import CATALOGUE
+from paddock.launch.checks.question import Question, error, hint, warning
+from paddock.launch.model import Issue
+from paddock.launch.secret_reference import MASK, SECRET_VARIABLES, is_reference
+from paddock.text import Text
+
+_TOOLS = ("tools", "agent", "ui-mcp-proxy", "mcp-servers-config", "mcp-servers-json")
+_LOCAL = (("host", ("127.0.0.1",)),)
+
+
+def port(q: Question) -> Iterator[Issue]:
+    """A port that is taken, or that Paddock cannot know beforehand. Its range is checked with all values."""
+    number = q.number("port")
+    if number == 0:
+        if len(q.effective.hosts) > 1:
+            yield error("port-zero", "port", Text("Port 0 works with one address only."), Text("Name a port."))
+        else:
+            yield warning("port-zero", "port", Text("Port 0 lets the system choose: the address is another one each "
+                                                    "time."), Text("Name a port."))
+    elif q.conditions.port_free is False:
+        holder = q.conditions.port_holder
+        text = (Text("Port {port} is in use by {holder}.", port=q.effective.port, holder=holder) if holder
+                else Text("Port {port} is in use by another program.", port=q.effective.port))
+        free = q.conditions.free_port
+        yield error("port-taken", "port", text,
+                    Text("Use port {port}, which is free.", port=free) if free else Text("Use another port."),
+                    (("port", (str(free),)),) if free else ())
+
+
+def open_address(q: Question) -> Iterator[Issue]:
+    """An address that other machines can reach, without a key."""
+    fact = q.effective
+    if not fact.open_to_network or fact.key is not None:
+        return
+    tools = [name for name in _TOOLS if q.text(name) not in (None, "", "off", "0", "false", "disabled")]
+    if tools:
+        flags = ", ".join(CATALOGUE[name].long_name for name in tools)
+        yield error("open-tools", "host",
+                    Text("Anyone who reaches {host} could use {flags} on this computer: there is no key.",
+                         host=fact.host, flags=flags),
+                    Text("Set a key, or listen on this computer only."), _LOCAL)
+    else:
+        yield warning("open-without-key", "host",
+                      Text("Anyone who reaches {host} can use this server: there is no key.", host=fact.host),
+                      Text("Set a key, or listen on this computer only."), _LOCAL)
+
+
+def half_tls(q: Question) -> Iterator[Issue]:
+    """With half a pair llama.cpp serves plain HTTP and says nothing."""
+    key, certificate = q.text("ssl-key-file"), q.text("ssl-cert-file")
+    if bool(key) == bool(certificate):
+        return
+    missing = "ssl-cert-file" if key else "ssl-key-file"
+    given = "ssl-key-file" if key else "ssl-cert-file"
+    yield error("half-tls", missing, Text("TLS needs a key and a certificate: with one of them the server is plain "
+                                          "HTTP."), Text("Add the other one, or take both out."), ((given, None),))
+
+
+def prefix(q: Question) -> Iterator[Issue]:
+    """The prefix is compared as it is."""
+    text = q.text("api-prefix") or ""
+    if text and (text.endswith("/") or not text.startswith("/")):
+        good = "/" + text.strip("/")
+        yield error("bad-prefix", "api-prefix", Text("A path prefix starts with a slash and does not end with one."),
+                    Text("Use {good}.", good=good), (("api-prefix", (good,)),))
+
+
+def keys(q: Question) -> Iterator[Issue]:
+    """A key that stands in the plan itself."""
+    found = [(s.option, value) for s in q.plan for value in s.values
+             if s.option in CATALOGUE and CATALOGUE[s.option].secret]
+    found += [("api-key" if name == "LLAMA_API_KEY" else "hf-token", value)
+              for name, value in q.plan.environment if name in SECRET_VARIABLES]
+    for option, value in found:
+        if value == MASK:
+            yield error("masked-key", option, Text("The key was masked when this line was copied."),
+                        Text("Type it again, or choose where it is kept."), ((option, None),))
+        elif value and not is_reference(value):
+            yield warning("literal-key", option,
+                          Text("The key stands in the plan in plain text and would be saved with it."),
+                          Text("Keep it in the keyring, in a file (file:PATH) or in a variable (env:NAME)."))
+
+
+def live_figures(q: Question) -> Iterator[Issue]:
+    """What Paddock needs to show a server at work."""
+    if not q.on("slots"):
+        yield hint("no-slot-states", "slots", Text("Without /slots there is no live speed, only that of finished "
+                                                   "requests."), Text("Turn slot states on."), (("slots", ("on",)),))
+    if q.on("log-disable"):
+        yield warning("no-log", "log-disable",
+                      Text("Without a log Paddock cannot follow the load or explain a failure."),
+                      Text("Take --log-disable out."), (("log-disable", None),))
+
+
+def shared_port(q: Question) -> Iterator[Issue]:
+    """Two servers on one port share its requests."""
+    if q.on("reuse-port"):
+        yield hint("shared-port", "reuse-port",
+                   Text("Another server on the same port may answer instead of this one."))

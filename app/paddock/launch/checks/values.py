@@ -1,0 +1,183 @@
+"""Values that llama.cpp cannot read, or reads as something else."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+
+from paddock.launch.catalogue import CATALOGUE, Group, Kind, Option
+from paddock.launch.checks.question import AUTO, OFF, ON, Question, error, warning
+from paddock.launch.model import Issue, Setting
+from paddock.launch.parsing import looks_like_flag
+from paddock.launch.spelling import engine_option, takes_no_value
+from paddock.text import Text
+
+_INT = re.compile(r"[+-]?\d+")
+_MOST_PARTS = 16
+
+
+def values(q: Question) -> Iterator[Issue]:
+    """Each value against its option: present, a number, in range, among the choices."""
+    for setting in q.plan:
+        option = CATALOGUE.get(setting.option)
+        if option is None or option.is_switch or takes_no_value(option, q.engine):
+            continue
+        if len(setting.values) != option.value_count:
+            yield _wrong_count(option, setting)
+            continue
+        yield from _of_kind(q, option, setting)
+
+
+def _wrong_count(option: Option, setting: Setting) -> Issue:
+    if len(setting.values) > option.value_count:
+        return error("too-many-values", option.id,
+                     Text("{flag} takes {count} value.", plural="{flag} takes {count} values.",
+                          count=option.value_count, flag=option.names[0]))
+    return error("value-missing", option.id, Text("{flag} needs a value.", flag=option.names[0]),
+                 Text("Give it one or take it out."), ((option.id, None),))
+
+
+def _of_kind(q: Question, option: Option, setting: Setting) -> Iterator[Issue]:
+    for value in setting.values:
+        if option.kind in (Kind.INT, Kind.RANGE):
+            if value not in option.choices:
+                yield from _whole(option, value)
+        elif option.kind is Kind.FLOAT:
+            yield from _number(option, value)
+        elif option.kind is Kind.ENUM:
+            yield from _choice(q, option, value)
+        elif option.kind is Kind.LIST and option.choices:
+            for item in value.split(","):
+                yield from _choice(q, option, item)
+        elif option.kind is Kind.JSON:
+            yield from _json(option, value)
+        elif option.kind in (Kind.PATH, Kind.FOLDER) and not value:
+            yield error("value-missing", option.id, Text("{flag} needs a path.", flag=option.names[0]),
+                        Text("Give it one or take it out."), ((option.id, None),))
+
+
+def _whole(option: Option, value: str) -> Iterator[Issue]:
+    if not _INT.fullmatch(value.strip()):
+        if looks_like_flag(value) and CATALOGUE.of(value) is not None:
+            yield error("value-missing", option.id,
+                        Text("{flag} needs a value; llama.cpp would take {next} for it.", flag=option.names[0],
+                             next=value), Text("Give it one or take it out."), ((option.id, None),))
+            return
+        words = Text(" or {words}", words=" / ".join(option.choices)) if option.choices else Text("")
+        yield error("not-a-number", option.id,
+                    Text("“{value}” is not a whole number: {flag} takes one{words}.", value=value,
+                         flag=option.names[0], words=words))
+        return
+    yield from _bounds(option, value, int(value))
+
+
+def _number(option: Option, value: str) -> Iterator[Issue]:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        yield error("not-a-number", option.id,
+                    Text("“{value}” is not a number: {flag} takes one.", value=value, flag=option.names[0]))
+        return
+    yield from _bounds(option, value, number)
+
+
+def _bounds(option: Option, value: str, number: float) -> Iterator[Issue]:
+    low = option.low is not None and (number <= option.low if option.open_low else number < option.low)
+    high = option.high is not None and number > option.high
+    if not low and not high:
+        return
+    # llama.cpp clamps or ignores odd sampling values and lets each request choose its own.
+    make = warning if option.group in (Group.SAMPLING, Group.TEMPLATE) else error
+    if low:
+        text = Text("{flag} {value} is too small.", flag=option.names[0], value=value)
+        fix = (Text("It must be more than {low}.", low=_plain(option.low)) if option.open_low
+               else Text("The least is {low}.", low=_plain(option.low)))
+    else:
+        text = Text("{flag} {value} is too large.", flag=option.names[0], value=value)
+        fix = Text("The most is {high}.", high=_plain(option.high))
+    nearest = option.high if high else option.low
+    edits = () if nearest is None or (low and option.open_low) else ((option.id, (_plain(nearest),)),)
+    yield make("out-of-range", option.id, text, fix, edits)
+
+
+def _plain(number: float | None) -> str:
+    return "" if number is None else f"{number:g}" if number != int(number) else str(int(number))
+
+
+def _choice(q: Question, option: Option, value: str) -> Iterator[Issue]:
+    known = engine_option(option, q.engine)
+    choices = known.choices if known is not None and known.choices else option.choices
+    if value in choices or (value in option.choices and not (known is not None and known.choices)):
+        return
+    switches = {"on", "off"} <= set(choices)
+    if switches and (value in ON or value in OFF or ("auto" in choices and value in AUTO)):
+        return
+    yield error("not-a-choice", option.id,
+                Text("“{value}” is not a value of {flag}.", value=value, flag=option.names[0]),
+                Text("Choose one of {choices}.", choices=", ".join(choices)))
+
+
+def _json(option: Option, value: str) -> Iterator[Issue]:
+    try:
+        good = isinstance(json.loads(value), dict)
+    except ValueError:
+        good = False
+    if not good:
+        yield error("not-json", option.id, Text("The value of {flag} is not a JSON object.", flag=option.names[0]),
+                    Text("Write it like {example}.", example='{"key": "value"}'))
+
+
+def lists(q: Question) -> Iterator[Issue]:
+    """Lists whose items have a form of their own."""
+    for setting in q.plan:
+        if setting.option == "tensor-split":
+            yield from _split(setting)
+        elif setting.option == "fit-target":
+            yield from _numbers(setting, ",")
+        elif setting.option in ("override-tensor", "spec-draft-override-tensor"):
+            for item in (setting.value or "").split(","):
+                yield from _placement(setting, item)
+        elif setting.option == "override-kv":
+            for item in (setting.value or "").split(","):
+                if not re.fullmatch(r"[^=]+=(int|float|bool|str):.*", item, re.DOTALL):
+                    yield error("bad-override", "override-kv",
+                                Text("“{item}” is not of the form KEY=TYPE:VALUE.", item=item),
+                                Text("Types are int, float, bool and str."))
+
+
+def _split(setting: Setting) -> Iterator[Issue]:
+    yield from _numbers(setting, r"[,/]")
+    if len(re.split(r"[,/]", setting.value or "")) > _MOST_PARTS:
+        yield error("too-many-parts", setting.option,
+                    Text("-ts takes at most {most} parts.", most=_MOST_PARTS))
+
+
+def _numbers(setting: Setting, separators: str) -> Iterator[Issue]:
+    for item in re.split(separators, setting.value or ""):
+        try:
+            good = math.isfinite(float(item)) and float(item) >= 0
+        except ValueError:
+            good = False
+        if not good:
+            yield error("not-a-number", setting.option,
+                        Text("“{value}” is not a number: {flag} takes a list of them.", value=item,
+                             flag=CATALOGUE[setting.option].names[0]))
+            return
+
+
+def _placement(setting: Setting, item: str) -> Iterator[Issue]:
+    pattern, sign, buffer = item.partition("=")
+    if not sign or not pattern or not buffer:
+        yield error("bad-placement", setting.option,
+                    Text("“{item}” is not of the form PATTERN=BUFFER.", item=item),
+                    Text("A comma always separates placements, even inside a pattern."))
+        return
+    try:
+        re.compile(pattern)
+    except re.error as why:
+        yield error("bad-pattern", setting.option,
+                    Text("“{pattern}” is not a regular expression: {why}.", pattern=pattern, why=str(why)))

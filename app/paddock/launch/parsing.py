@@ -1,0 +1,237 @@
+"""From a pasted command line to a plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from paddock.launch.catalogue import CATALOGUE, Option
+from paddock.launch.model import Plan, Setting
+from paddock.launch.secret_reference import SECRET_VARIABLES, from_shell
+from paddock.launch.words import Word, read_words
+
+ENGINE_VARIABLE = "PADDOCK_ENGINE"
+"""Names the engine in front of a command line where a path cannot: `PADDOCK_ENGINE=name llama-server …`."""
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
+_PROGRAM = re.compile(r"(llama|llama[\w.-]*server[\w.-]*|llama-[\w-]+|server)(\.exe)?", re.IGNORECASE)
+_CONTAINERS = ("docker", "podman")
+_SUBCOMMANDS = ("serve", "server")
+_WRAPPERS = frozenset((
+    "sudo", "doas", "numactl", "nohup", "taskset", "nice", "ionice", "chrt", "setsid", "stdbuf", "time", "timeout",
+    "systemd-run", "exec", "command", "env", "prlimit", "firejail", "bwrap", "gamemoderun", "prime-run", "xvfb-run",
+    "unshare", "nsenter", "strace", "ltrace", "perf", "valgrind", "gdb",
+))
+_SETTERS = ("export", "set", "declare")
+_PROMPTS = ("$", "%", "❯", "➜")
+_BOOL_WORDS = frozenset(["on", "enabled", "true", "1", "off", "disabled", "false", "0", "auto", "-1"])
+
+
+def parse(text: str) -> Plan:
+    """What a pasted POSIX command line asks for.
+
+    Takes continuations, quotes, comments, assignments (`A=B prog`, `env A=B`, `export A=B;`), wrappers such as numactl
+    (they become `prefix`) and redirections (kept in `extra`). A program with a slash becomes `engine`. Unknown flags
+    are kept verbatim with the words that follow them. `parse(command(plan, engine).own) == plan` for every plan whose
+    secrets are references. AppError where a quotation mark is never closed.
+    """
+    reader = _Line()
+    for statement, separator in _statements(read_words(text)):
+        reader.statement(statement, separator)
+    return reader.plan()
+
+
+def parse_argv(argv: Sequence[str]) -> Plan:
+    """The same for words that a shell has taken apart already; a leading program is optional."""
+    reader = _Line()
+    reader.statement([Word(word) for word in argv], "")
+    return reader.plan()
+
+
+def read_settings(words: Sequence[str]) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+    """Settings in order, and stray words. A known option takes its next word whatever it is, as llama.cpp does."""
+    settings: list[Setting] = []
+    stray: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        found = CATALOGUE.of(word)
+        if found is not None and found.option.is_switch:
+            settings.append(Setting(found.option.id, (), found.on))
+        elif found is not None:
+            taken = _values(found.option, words, at)
+            at += len(taken)
+            settings.append(_setting(found.option, taken))
+        elif looks_like_flag(word):
+            count = 0
+            while at + count < len(words) and not looks_like_flag(words[at + count]):
+                count += 1
+            settings.append(Setting(word, tuple(words[at:at + count])))
+            at += count
+        else:
+            stray.append(word)
+    return tuple(settings), tuple(stray)
+
+
+def looks_like_flag(word: str) -> bool:
+    """Starts with a dash and is neither a lone dash nor a negative number."""
+    return len(word) > 1 and word[0] == "-" and _NEGATIVE_NUMBER.match(word) is None
+
+
+def _values(option: Option, words: Sequence[str], at: int) -> tuple[str, ...]:
+    if option.optional_value and (at >= len(words) or not _is_optional_value(words[at])):
+        return ()
+    return tuple(words[at:at + option.value_count])
+
+
+def _is_optional_value(word: str) -> bool:
+    return word in _BOOL_WORDS or not word.startswith("-")
+
+
+def _setting(option: Option, values: tuple[str, ...]) -> Setting:
+    if option.optional_value and not values:
+        return Setting(option.id, ("on",))
+    if option.secret:
+        return Setting(option.id, tuple(from_shell(value) for value in values))
+    return Setting(option.id, values)
+
+
+def _statements(words: Sequence[Word]) -> list[tuple[list[Word], str]]:
+    """Split at `;`, `&&`, `|` and line ends; each with the operator that ends it."""
+    out: list[tuple[list[Word], str]] = []
+    current: list[Word] = []
+    for word in words:
+        if word.operator and not word.redirects:
+            if current:
+                out.append((current, word.text))
+            current = []
+        else:
+            current.append(word)
+    if current:
+        out.append((current, ""))
+    return out
+
+
+@dataclass
+class _Line:
+    """Collects the statements of one pasted text."""
+
+    environment: list[tuple[str, str]] = field(default_factory=list)
+    prefix: tuple[str, ...] = ()
+    engine: str | None = None
+    settings: tuple[Setting, ...] = ()
+    extra: list[str] = field(default_factory=list)
+    served: bool = False
+    """The server's own statement was met; what comes after is extra."""
+
+    def plan(self) -> Plan:
+        return Plan(self.settings, tuple(self.environment), self.prefix, self.engine, tuple(self.extra))
+
+    def statement(self, statement: list[Word], separator: str) -> None:
+        words, redirections = _without_redirections(statement)
+        if words and words[0] in _PROMPTS:
+            words = words[1:]
+        if self.served:
+            self.extra.extend(words)
+        elif words and words[0] in _SETTERS:
+            self.assign(words[1:])
+        else:
+            words = self.assign(words)
+            if words and not self.serve(words):
+                self.extra.extend(words)
+        self.extra.extend(redirections)
+        if self.served and separator in ("|", "||", "&&", "&"):
+            self.extra.append(separator)
+
+    def assign(self, words: list[str]) -> list[str]:
+        """Takes leading assignments; gives the words after them."""
+        for at, word in enumerate(words):
+            match = _ASSIGNMENT.fullmatch(word)
+            if match is None:
+                return words[at:]
+            if match[1] == ENGINE_VARIABLE:
+                self.engine = match[2]
+            else:
+                value = from_shell(match[2]) if match[1] in SECRET_VARIABLES else match[2]
+                self.environment.append((match[1], value))
+        return []
+
+    def serve(self, words: list[str]) -> bool:
+        """Reads the statement that starts the server; False if this is another one."""
+        if words[0] in _CONTAINERS:
+            return self.contained(words)
+        at = _program_at(words)
+        if at is None:
+            return False
+        self.served = True
+        self.prefix = self.wrapper(words[:at])
+        rest = words[at:]
+        if rest and not looks_like_flag(rest[0]):
+            program, rest = rest[0], rest[1:]
+            if "/" in program or "\\" in program:
+                self.engine = program
+            if rest and rest[0] in _SUBCOMMANDS:
+                rest = rest[1:]
+        self.settings, stray = read_settings(rest)
+        self.extra.extend(stray)
+        return True
+
+    def contained(self, words: list[str]) -> bool:
+        """`docker run … image -m …`: the flags behind the image are the plan, what stands before it is only kept."""
+        at = next((at for at, word in enumerate(words) if "llama" in word and not looks_like_flag(word)
+                   and not _ASSIGNMENT.fullmatch(word)), None)
+        if at is None:
+            return False
+        self.served = True
+        self.settings, stray = read_settings(words[at + 1:])
+        self.extra.extend((*words[:at + 1], *stray))
+        return True
+
+    def wrapper(self, words: list[str]) -> tuple[str, ...]:
+        """The prefix without `env`, whose assignments join the environment."""
+        if len(words) > 1 and _base(words[0]) == "env" and not looks_like_flag(words[1]):
+            return self.wrapper(self.assign(words[1:]))
+        return tuple(words)
+
+
+def _without_redirections(statement: Sequence[Word]) -> tuple[list[str], list[str]]:
+    words: list[str] = []
+    redirections: list[str] = []
+    pending = False
+    for word in statement:
+        if word.operator:
+            redirections.append(word.text)
+            pending = not re.search(r"&(\d|-)$", word.text)
+        elif pending:
+            redirections.append(word.text)
+            pending = False
+        else:
+            words.append(word.text)
+    return words, redirections
+
+
+def _base(word: str) -> str:
+    return re.split(r"[/\\]", word)[-1]
+
+
+def _program_at(words: Sequence[str]) -> int | None:
+    """Where the server's program stands (or its first flag where there is no program); None: not a server at all."""
+    if looks_like_flag(words[0]):
+        return 0
+    first_flag = next((at for at, word in enumerate(words) if looks_like_flag(word)), len(words))
+    named = next((at for at, word in enumerate(words) if _PROGRAM.fullmatch(_base(word))), None)
+    wrapped = _base(words[0]) in _WRAPPERS
+    if named is not None and (named < first_flag or wrapped):
+        return named
+    start = 1 if wrapped else 0
+    path = next((at for at in range(start, len(words)) if _is_program_path(words[at])), None)
+    if path is not None and (path == 0 or wrapped):
+        return path
+    return named
+
+
+def _is_program_path(word: str) -> bool:
+    return ("/" in word or "\\" in word) and not looks_like_flag(word) and not _ASSIGNMENT.fullmatch(word)

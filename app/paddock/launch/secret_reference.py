@@ -1,0 +1,26 @@
+"""Keys are named, never held: `keyring:…`, `env:NAME`, `file:PATH`."""
+
+from __future__ import annotations
+
+import re
+
+MASK = "••••••"
+"""What stands for a key in every text that is shown."""
+SECRET_VARIABLES = ("LLAMA_API_KEY", "HF_TOKEN")
+_SHELL_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
+_KINDS = ("keyring:", "env:", "file:")
+
+
+def is_reference(value: str) -> bool:
+    return value.startswith(_KINDS)
+
+
+def from_shell(value: str) -> str:
+    """`$NAME` and `${NAME}` as the reference `env:NAME`; anything else as it is."""
+    match = _SHELL_VARIABLE.fullmatch(value)
+    return f"env:{match[1] or match[2]}" if match else value
+
+
+def shown(value: str) -> str:
+    """A reference as it is, anything else masked."""
+    return value if is_reference(value) or not value else MASK

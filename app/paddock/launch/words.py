@@ -1,0 +1,145 @@
+"""From a pasted command line to words: a forgiving reader of POSIX shell syntax.
+
+It keeps apart what a shell would act on (operators) from words, and takes what people paste from other systems: line
+ends of Windows, `^` and a backtick as continuations, unquoted Windows paths. Nothing is expanded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from paddock.errors import AppError
+from paddock.text import Text
+
+_CONTINUATION = re.compile(r"[\\^`][ \t]*\r?\n")
+_OPERATOR = re.compile(r"&>>|&>|&&|\|\||>>|>&|>|<<<|<<|<|;|\||&|\r?\n|\r")
+_REDIRECTION = re.compile(r"\d?(&>>|&>|>>|>&|>|<<<|<<|<)(&\d|&-)?")
+_DRIVE = re.compile(r"[A-Za-z]:\\")
+_ESCAPED_IN_QUOTES = '$`"\\'
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word, or an operator of the shell (`;`, `&&`, `>`, a line end as ";")."""
+
+    text: str
+    operator: bool = False
+
+    @property
+    def redirects(self) -> bool:
+        return self.operator and _REDIRECTION.fullmatch(self.text) is not None
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.out: list[Word] = []
+        self.word: list[str] | None = None
+        self.depth = 0
+        """Open parentheses in the current word: `(a|b)` in a regular expression is no pipe."""
+
+    def add(self, text: str) -> None:
+        if self.word is None:
+            self.word = []
+        self.word.append(text)
+
+    def end_word(self) -> None:
+        if self.word is not None:
+            self.out.append(Word("".join(self.word)))
+        self.word, self.depth = None, 0
+
+    def read(self) -> list[Word]:
+        while self.at < len(self.text):
+            self.step()
+        self.end_word()
+        return self.out
+
+    def step(self) -> None:
+        char = self.text[self.at]
+        continuation = _CONTINUATION.match(self.text, self.at)
+        if continuation:
+            # POSIX joins the lines; people mean a space, and a backslash in the middle of a word is not seen.
+            self.end_word()
+            self.at = continuation.end()
+        elif char in "'\"":
+            self.quoted(char)
+        elif char == "\\":
+            self.escaped()
+        elif char in " \t":
+            self.end_word()
+            self.at += 1
+        elif char == "#" and self.word is None:
+            line_end = self.text.find("\n", self.at)
+            self.at = len(self.text) if line_end < 0 else line_end
+        else:
+            self.plain(char)
+
+    def plain(self, char: str) -> None:
+        match = _OPERATOR.match(self.text, self.at)
+        if match is None or (self.depth and match[0] in ("|", "||", "<", ">", "&", "&&", ";")):
+            self.depth = max(0, self.depth + (char == "(") - (char == ")"))
+            self.add(char)
+            self.at += 1
+            return
+        operator = match[0]
+        if operator.strip() == "":
+            operator = ";"
+        elif operator[0] in "<>" and self.word is not None and "".join(self.word) in ("1", "2"):
+            operator = "".join(self.word) + operator
+            self.word = None
+        self.end_word()
+        self.at = match.end()
+        if operator.endswith(">&") and (target := re.compile(r"\d|-").match(self.text, self.at)):
+            operator, self.at = operator[:-1] + "&" + target[0], target.end()
+        self.out.append(Word(operator, True))
+
+    def escaped(self) -> None:
+        following = self.text[self.at + 1:self.at + 2]
+        windows_path = _DRIVE.fullmatch("".join(self.word or ())[:2] + "\\") is not None and not following.isspace()
+        if not following or windows_path:
+            self.add("\\")
+            self.at += 1
+        else:
+            self.add(following)
+            self.at += 2
+
+    def quoted(self, quote: str) -> None:
+        self.add("")
+        start, self.at = self.at, self.at + 1
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char == quote:
+                self.at += 1
+                return
+            if quote == '"' and char == "\\" and self.at + 1 < len(self.text):
+                following = self.text[self.at + 1]
+                # In a Windows path such as "C:\dir\" the last backslash belongs to the path, not to the quote.
+                if following == '"' and _ends_windows_path(self.text[start + 1:self.at], self.text[self.at + 2:]):
+                    self.add("\\")
+                    self.at += 1
+                elif following == "\n":
+                    self.at += 2
+                else:
+                    self.add(following if following in _ESCAPED_IN_QUOTES else char + following)
+                    self.at += 2
+            else:
+                self.add(char)
+                self.at += 1
+        raise AppError(
+            Text("The quotation mark {mark} is never closed.", mark=quote),
+            hint=Text("Close it, or put the mark itself into quotes of the other kind."),
+        )
+
+
+def _ends_windows_path(before: str, after: str) -> bool:
+    return _DRIVE.match(before) is not None and (after == "" or after[0].isspace())
+
+
+def read_words(text: str) -> list[Word]:
+    """The words and operators of a command line.
+
+    Comments and continuations are gone, quotes resolved. AppError where a quotation mark is never closed.
+    """
+    return _Reader(text).read()
