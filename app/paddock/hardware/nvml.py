@@ -17,8 +17,10 @@ from paddock.text import Text
 
 _SENTINEL = 1 << 60
 """Above this a byte count is a driver's "not available" (0xFFFF… in all its cut forms), never a memory."""
-_GONE = frozenset({"NVMLError_GpuIsLost", "NVMLError_Uninitialized", "NVMLError_Unknown", "NVMLError_ResetRequired",
+_GONE = frozenset({"NVMLError_GpuIsLost", "NVMLError_Uninitialized", "NVMLError_ResetRequired",
                    "NVMLError_GpuNotFound", "NVMLError_DriverNotLoaded"})
+_GONE_FOR_MEMORY = _GONE | {"NVMLError_Unknown"}
+"""After a resume the driver answers "unknown error" to everything; some cards always do so for a single figure."""
 _REASONS = {
     0x004: "sw_power_cap", 0x008: "hw_slowdown", 0x010: "sync_boost", 0x020: "sw_thermal_slowdown",
     0x040: "hw_thermal_slowdown", 0x080: "hw_power_brake", 0x100: "display_clocks", 0x200: "board_limit",
@@ -112,8 +114,8 @@ class Nvml:
         except self._library.NVMLError as error:
             self.lost = self.lost or type(error).__name__ in _GONE
             return None
-        except (ValueError, AttributeError):
-            # A name that is no UTF-8, a function that this nvidia-ml-py does not have.
+        except (ValueError, getattr(self._library, "NVMLLibraryMismatchError", ValueError)):
+            # A name that is no UTF-8; a driver too old for the form of the question.
             return None
 
     def _call(self, name: str, *arguments: Any) -> Any:
@@ -185,7 +187,7 @@ class Nvml:
         try:
             told = self._library.nvmlDeviceGetMemoryInfo(handle)
         except self._library.NVMLError as error:
-            self.lost = self.lost or type(error).__name__ in _GONE
+            self.lost = self.lost or type(error).__name__ in _GONE_FOR_MEMORY
             return None, type(error).__name__ == "NVMLError_NotSupported"
         if not 0 < told.total < _SENTINEL or told.used > told.total or told.free > told.total:
             return None, told.total == 0
