@@ -48,6 +48,18 @@ class ServerSpec:
     load_timeout_s: float | None = None
     label: str = ""
 
+    @property
+    def unix_socket(self) -> Path | None:
+        """The socket file where the host names one (llama.cpp: it ends in .sock), else None."""
+        return Path(self.host) if self.host.endswith(".sock") else None
+
+    def url(self, port: int | None = None) -> str:
+        """The base URL for a client, API prefix included; `port`: the one it really got, where 0 was asked for."""
+        if self.unix_socket is not None:
+            return f"unix://{self.host}{self.api_prefix}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{port or self.port}{self.api_prefix}"
+
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
