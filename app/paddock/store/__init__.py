@@ -2,3 +2,22 @@
 
 Enters: values of the rooms below. Leaves: the same values, later. Written atomically; unknown keys survive.
 """
+
+from paddock.store.database import Database
+from paddock.store.profiles import Profile, Profiles
+from paddock.store.rows import SessionDetail, SessionStart
+from paddock.store.secret import Secrets, resolve_secret
+from paddock.store.settings import Settings, load_settings, save_settings
+
+__all__ = [
+    "Database",
+    "Profile",
+    "Profiles",
+    "Secrets",
+    "SessionDetail",
+    "SessionStart",
+    "Settings",
+    "load_settings",
+    "resolve_secret",
+    "save_settings",
+]

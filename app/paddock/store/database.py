@@ -1,0 +1,334 @@
+"""The database: one writer thread per process, as many readers as wanted, two Paddocks at once."""
+
+from __future__ import annotations
+
+import json
+import math
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from paddock.errors import AppError
+from paddock.hardware.model import DeviceReading, Reading
+from paddock.session.model import Event, Request, Sample, SlotSample
+from paddock.session.series import Series
+from paddock.store import reading
+from paddock.store.planform import plan_table
+from paddock.store.rows import SessionDetail, SessionRow, SessionStart, now_utc
+from paddock.store.schema import connect_read_only, open_database
+from paddock.text import Text
+
+_COMMIT_S = 1.0
+_KEEP_UNWRITTEN = 50_000
+Work = Callable[[sqlite3.Connection], Any]
+_Item = tuple[Work, Future[Any] | None]
+
+_REQUEST = ("number", "task", "slot", "t_start", "t_end", "t_first_token", "prompt_tokens", "cached_tokens",
+            "evaluated_tokens", "generated_tokens", "prompt_per_s", "generation_per_s", "ttft_s", "draft_tokens",
+            "accepted_tokens", "context_used", "truncated", "is_child", "status", "source", "error")
+_SAMPLE = ("generation_per_s", "prompt_per_s", "context_used", "requests_processing", "requests_waiting", "acceptance")
+_READING = ("cpu_pct", "ram_used_bytes", "ram_available_bytes", "swap_used_bytes", "process_cpu_pct",
+            "process_rss_bytes")
+_DEVICE = ("used_bytes", "free_bytes", "process_bytes", "utilisation_pct", "memory_utilisation_pct", "sm_clock_mhz",
+           "memory_clock_mhz", "power_w", "temperature_c", "pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s")
+_SLOT = ("phase", "task", "context_used", "context_limit", "prompt_done", "generated", "generation_per_s",
+         "prompt_per_s")
+
+
+def _insert(table: str, columns: Sequence[str], verb: str = "INSERT OR REPLACE") -> str:
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+_INSERT_REQUEST = _insert("request", ("session_id", *_REQUEST))
+_INSERT_SAMPLE = _insert("system_sample", ("session_id", "t", *_SAMPLE, "answered", "sleeping", *_READING))
+_INSERT_DEVICE = _insert("device_sample", ("session_id", "t", "device", *_DEVICE, "throttle"))
+_INSERT_SLOT = _insert("slot_sample", ("session_id", "t", "slot", *_SLOT))
+
+
+def _value(value: Any) -> Any:
+    """NaN is NULL; bytes of a foreign encoding in a text become question marks."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def to_json(value: Any) -> str | None:
+    """Plain values as JSON; what JSON has no form for becomes its text, NaN becomes null."""
+    def plain(one: Any) -> Any:
+        if isinstance(one, dict):
+            return {str(k): plain(v) for k, v in one.items()}
+        if isinstance(one, list | tuple | set | frozenset):
+            return [plain(v) for v in one]
+        if isinstance(one, float) and not math.isfinite(one):
+            return None
+        return one if isinstance(one, str | int | float | bool) or one is None else str(one)
+
+    if value is None:
+        return None
+    text = json.dumps(plain(value), ensure_ascii=False)
+    # Paths may hold bytes of a foreign encoding: escaped, they come back as they were.
+    return text if text.isascii() or _encodes(text) else json.dumps(plain(value))
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class Database:
+    """Opens (or makes) `path`, starts the writer thread. Rows are queued and committed together about every second,
+    on `flush` and on `close`: a crash loses no more than that.
+
+    AppError from the constructor as from `schema.open_database`. A write that fails later (disk full) is kept and
+    tried again; `problem` then says why, and is None while all is well.
+    """
+
+    def __init__(self, path: Path, *, commit_s: float = _COMMIT_S) -> None:
+        self.path = path
+        self.notices: list[Text] = []
+        self.problem: AppError | None = None
+        self.dropped = 0
+        """Rows that could not be stored, with the last reason."""
+        self.last_dropped: str | None = None
+        self._commit_s = commit_s
+        self._connection = open_database(path, self.notices)
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._last_reading: dict[int, float] = {}
+        self._last_slot: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._closed = False
+        self._thread = threading.Thread(target=self._write, name="database writer", daemon=True)
+        self._thread.start()
+
+    # The writer thread
+
+    def _write(self) -> None:
+        pending: list[_Item] = []
+        ended = False
+        while not ended:
+            try:
+                item = self._queue.get(timeout=self._commit_s if pending else None)
+                urgent = item is None or item[1] is not None
+                if item is None:
+                    ended = True
+                else:
+                    pending.append(item)
+            except queue.Empty:
+                urgent = True
+            if urgent or len(pending) >= 500:
+                pending = self._commit(pending)
+        self._connection.close()
+
+    def _commit(self, pending: list[_Item]) -> list[_Item]:
+        """One transaction. Returns what is left to try again: everything that nobody waits for."""
+        if not pending:
+            return []
+        answers: list[tuple[Future[Any], Any]] = []
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for work, future in pending:
+                if future is None:
+                    self._write_row(work)
+                else:
+                    self._answer(work, future, answers)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self.problem = AppError(Text("The database could not be written."), why=str(error),
+                                    hint=Text("Check free space and permissions of its folder."))
+            for _, future in pending:
+                if future is not None and not future.done():
+                    future.set_exception(self.problem)
+            return [item for item in pending if item[1] is None][-_KEEP_UNWRITTEN:]
+        self.problem = None
+        for future, result in answers:
+            future.set_result(result)
+        return []
+
+    def _write_row(self, work: Work) -> None:
+        """A row that SQLite will never take (its session was deleted, a figure out of range) must not stop the rest."""
+        try:
+            work(self._connection)
+        except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError) as error:
+            self.dropped += 1
+            self.last_dropped = str(error)
+
+    def _answer(self, work: Work, future: Future[Any], answers: list[tuple[Future[Any], Any]]) -> None:
+        self._connection.execute("SAVEPOINT one")
+        try:
+            answers.append((future, work(self._connection)))
+        except sqlite3.OperationalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is the waiting caller's, who gets it
+            self._connection.execute("ROLLBACK TO one")
+            future.set_exception(error)
+        self._connection.execute("RELEASE one")
+
+    def _do(self, work: Work) -> None:
+        if not self._closed:
+            self._queue.put((work, None))
+
+    def _wait_for(self, work: Work) -> Any:
+        if self._closed:
+            raise AppError(Text("The database is closed."))
+        future: Future[Any] = Future()
+        self._queue.put((work, future))
+        return future.result()
+
+    # Writing
+
+    def start_session(self, start: SessionStart) -> int:
+        """Begin a session's record; returns its id. Committed when this returns."""
+        columns = {
+            "start_utc": start.start_utc, "state": start.state, "model": start.model,
+            "model_identity": start.model_identity, "model_facts": to_json(start.model_facts), "engine": start.engine,
+            "engine_facts": to_json(start.engine_facts), "profile": start.profile,
+            "plan": to_json(plan_table(start.plan)) if start.plan is not None else None,
+            "command": to_json(start.command), "environment": to_json(dict(start.environment)),
+            "machine": to_json(start.machine), "estimate": to_json(start.estimate), "owner_pid": start.owner_pid,
+            "owner_started": start.owner_started, "label": start.label}
+        sql = _insert("session", tuple(columns), "INSERT")
+        return int(self._wait_for(lambda c: c.execute(sql, tuple(map(_value, columns.values()))).lastrowid))
+
+    def state(self, session_id: int, state: str) -> None:
+        """The server's state changed while the session goes on."""
+        self._update(session_id, state=state)
+
+    def row(self, session_id: int, row: Sample | Request | Event) -> None:
+        """Whatever a `Recorder`'s sink is given."""
+        if isinstance(row, Sample):
+            self.sample(session_id, row)
+        elif isinstance(row, Request):
+            self.request(session_id, row)
+        else:
+            self.event(session_id, row)
+
+    def sample(self, session_id: int, sample: Sample) -> None:
+        """One moment. Readings are stored once each, slots only when something of them changed."""
+        t = round(sample.t, 3)
+        fresh: Reading | None = sample.reading
+        if fresh is not None and self._last_reading.get(session_id) == fresh.t:
+            fresh = None
+        elif fresh is not None:
+            self._last_reading[session_id] = fresh.t
+        machine = [_value(getattr(fresh, name)) if fresh else None for name in _READING]
+        row = (session_id, t, *(_value(getattr(sample, name)) for name in _SAMPLE), sample.answered, sample.sleeping,
+               *machine)
+        devices = [self._device_row(session_id, t, d) for d in fresh.devices] if fresh else []
+        slots = [r for s in sample.slots if (r := self._slot_row(session_id, t, s)) is not None]
+
+        def work(c: sqlite3.Connection) -> None:
+            c.execute(_INSERT_SAMPLE, row)
+            c.executemany(_INSERT_DEVICE, devices)
+            c.executemany(_INSERT_SLOT, slots)
+
+        self._do(work)
+
+    @staticmethod
+    def _device_row(session_id: int, t: float, device: DeviceReading) -> tuple[Any, ...]:
+        throttle = None if device.throttle is None else ",".join(device.throttle)
+        return (session_id, t, device.device, *(_value(getattr(device, name)) for name in _DEVICE), throttle)
+
+    def _slot_row(self, session_id: int, t: float, slot: SlotSample) -> tuple[Any, ...] | None:
+        values = tuple(_value(getattr(slot, name)) for name in _SLOT)
+        if self._last_slot.get((session_id, slot.id)) == values:
+            return None
+        self._last_slot[session_id, slot.id] = values
+        return (session_id, t, slot.id, *values)
+
+    def request(self, session_id: int, request: Request) -> None:
+        """Insert or replace by number."""
+        row = (session_id, *(_value(getattr(request, name)) for name in _REQUEST))
+        self._do(lambda c: c.execute(_INSERT_REQUEST, row))
+
+    def event(self, session_id: int, event: Event) -> None:
+        row = (session_id, event.t, event.kind, _value(event.text), to_json(event.data) if event.data else None)
+        self._do(lambda c: c.execute("INSERT INTO event (session_id, t, kind, text, data) VALUES (?, ?, ?, ?, ?)", row))
+
+    def actual(self, session_id: int, actual: dict[str, Any]) -> None:
+        """What it took (`Recorder.actual`), to stand beside the estimate."""
+        self._update(session_id, actual=to_json(actual))
+
+    def note(self, session_id: int, note: str) -> None:
+        self._update(session_id, note=note)
+
+    def _update(self, session_id: int, **columns: Any) -> None:
+        sql = f"UPDATE session SET {', '.join(f'{name} = ?' for name in columns)} WHERE id = ?"
+        values = (*(_value(v) for v in columns.values()), session_id)
+        self._do(lambda c: c.execute(sql, values))
+
+    def finish_session(self, session_id: int, state: str, exit_code: int | None = None, reason: str | None = None,
+                       log_excerpt: str | None = None) -> None:
+        """The server ended: stopped, failed or crashed. Committed when this returns."""
+        self._update(session_id, state=state, end_utc=now_utc(), exit_code=exit_code, reason=reason)
+        if log_excerpt is not None:
+            text = _value(log_excerpt)
+            self._do(lambda c: c.execute("INSERT OR REPLACE INTO log_excerpt VALUES (?, ?)", (session_id, text)))
+        self._last_reading.pop(session_id, None)
+        self._last_slot = {key: v for key, v in self._last_slot.items() if key[0] != session_id}
+        self.flush()
+
+    def delete(self, session_id: int) -> None:
+        """A session and all its rows. AppError when there is none of that id."""
+        if self._wait_for(lambda c: c.execute("DELETE FROM session WHERE id = ?", (session_id,)).rowcount) == 0:
+            raise AppError(Text("There is no session {id}.", id=session_id))
+
+    def mark_interrupted(self) -> list[int]:
+        """Close the records of sessions whose Paddock is gone; returns their ids. Another living one's stay."""
+        return list(self._wait_for(reading.mark_interrupted))
+
+    def purge(self, days: int) -> int:
+        """Delete sessions that ended more than `days` ago; returns how many."""
+        sql = "DELETE FROM session WHERE end_utc IS NOT NULL AND julianday(end_utc) < julianday('now') - ?"
+        return int(self._wait_for(lambda c: c.execute(sql, (days,)).rowcount))
+
+    def write(self, work: Work) -> Any:
+        """Run `work(connection)` in the writer thread inside a transaction and wait: for rows of other rooms."""
+        return self._wait_for(work)
+
+    def flush(self) -> None:
+        """Everything queued so far is committed when this returns. AppError when it could not be."""
+        self._wait_for(lambda c: None)
+
+    def close(self) -> None:
+        """Commit what is queued and end the thread. Safe to call twice."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+            self._thread.join()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # Reading: each call on a connection of its own, from any thread, beside the writer
+
+    def sessions(self, limit: int | None = None, search: str = "") -> list[SessionRow]:
+        """Newest first. `search`: every word occurs in model, engine, profile, label, note, state or id."""
+        with closing(connect_read_only(self.path)) as c:
+            return reading.sessions(c, limit, search)
+
+    def session(self, session_id: int) -> SessionDetail:
+        """AppError when there is none of that id."""
+        with closing(connect_read_only(self.path)) as c:
+            return reading.session(c, session_id)
+
+    def series(self, session_id: int) -> Series:
+        """The samples as `Series`, columns named as live (`session.recorder.sample_columns`)."""
+        with closing(connect_read_only(self.path)) as c:
+            return reading.series(c, session_id)
+
+    def query(self, sql: str, params: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """One reading statement: (column names, rows). AppError when SQLite refuses it."""
+        with closing(connect_read_only(self.path)) as c:
+            return reading.query(c, sql, params)

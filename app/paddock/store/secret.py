@@ -1,0 +1,118 @@
+"""Keys and tokens: only ever a reference on disk (`keyring:ID`, `env:NAME`, `file:PATH`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from paddock.errors import AppError
+from paddock.launch.model import Plan, Setting
+from paddock.text import Text
+
+SERVICE = "paddock"
+_KINDS = ("keyring:", "env:", "file:")
+_OPTIONS = {"api-key", "hf-token", "--api-key", "--hf-token", "-hft"}
+_VARIABLES = {"LLAMA_API_KEY", "LLAMA_ARG_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY"}
+
+SecretSaver = Callable[[str, str], str]
+"""(what it is, the literal) → a reference to it."""
+
+
+def is_reference(value: str) -> bool:
+    return value.startswith(_KINDS) and len(value) > len(value.split(":", 1)[0]) + 1
+
+
+class Secrets:
+    """The system's keyring; without one, memory until the program ends, and `notice` says so. Thread-safe enough:
+    the keyring serialises itself and a dict item is set at once."""
+
+    def __init__(self) -> None:
+        self._memory: dict[str, str] = {}
+        self.notice: Text | None = None
+
+    def save(self, name: str, value: str) -> str:
+        """Keep a literal; returns its reference. Usable as a `SecretSaver`."""
+        import keyring
+        from keyring.errors import KeyringError
+
+        try:
+            keyring.set_password(SERVICE, name, value)
+        except (KeyringError, RuntimeError, OSError):
+            self._memory[name] = value
+            self.notice = Text("No keyring is available: the key is kept in memory until Paddock quits.")
+        return f"keyring:{name}"
+
+    def resolve(self, reference: str, environ: Mapping[str, str]) -> str | None:
+        """As `resolve_secret`, and what is kept in memory."""
+        name = reference.removeprefix("keyring:")
+        if reference.startswith("keyring:") and name in self._memory:
+            return self._memory[name]
+        return resolve_secret(reference, environ)
+
+
+def resolve_secret(reference: str, environ: Mapping[str, str]) -> str | None:
+    """What a reference stands for; None where it is not there (no such entry, variable or file).
+
+    A literal is itself.
+    """
+    kind, _, rest = reference.partition(":")
+    if not is_reference(reference):
+        return reference
+    if kind == "env":
+        return environ.get(rest)
+    if kind == "file":
+        try:
+            return Path(rest).expanduser().read_text("utf-8").strip() or None
+        except (OSError, UnicodeDecodeError):
+            return None
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        return keyring.get_password(SERVICE, rest)
+    except (KeyringError, RuntimeError, OSError):
+        return None
+
+
+def without_literals(plan: Plan, saver: SecretSaver | None, owner: str) -> Plan:
+    """The plan with every literal key replaced by a reference that `saver` gives; AppError without a saver.
+
+    `owner` names the place in the keyring (a profile's name). Looked at: the key options, the known variables, in
+    environment, prefix and what was not understood of a pasted line.
+    """
+    def kept(what: str, value: str) -> str:
+        if not value or is_reference(value):
+            return value
+        if saver is None:
+            raise AppError(
+                Text("“{option}” holds a key itself, and keys are never written to a file.", option=what),
+                hint=Text("Give a reference instead: keyring:NAME, env:VARIABLE or file:PATH."))
+        return saver(f"{owner}/{what}", value)
+
+    settings = tuple(
+        replace(s, values=tuple(kept(s.option, v) for v in s.values)) if s.option in _OPTIONS else s
+        for s in plan.settings)
+    environment = tuple((n, kept(n, v) if n in _VARIABLES else v) for n, v in plan.environment)
+    for word in (*plan.prefix, *plan.extra):
+        name, equals, value = word.lstrip("-").partition("=")
+        if equals and (name in _VARIABLES or name in _OPTIONS) and value and not is_reference(value):
+            raise AppError(Text("“{option}” holds a key itself, and keys are never written to a file.", option=name),
+                           hint=Text("Set it as an option or variable of the plan, as a reference."))
+    return replace(plan, settings=settings, environment=environment)
+
+
+def drop_literals(plan: Plan) -> Plan:
+    """The plan without literal keys: for drafts that are saved unasked."""
+    def harmless(s: Setting) -> bool:
+        return s.option not in _OPTIONS or all(is_reference(v) or not v for v in s.values)
+
+    def harmless_word(word: str) -> bool:
+        name, equals, value = word.lstrip("-").partition("=")
+        return not (equals and (name in _VARIABLES or name in _OPTIONS) and value and not is_reference(value))
+
+    return replace(
+        plan, settings=tuple(s for s in plan.settings if harmless(s)),
+        environment=tuple((n, v) for n, v in plan.environment if n not in _VARIABLES or not v or is_reference(v)),
+        prefix=tuple(w for w in plan.prefix if harmless_word(w)),
+        extra=tuple(w for w in plan.extra if harmless_word(w)))

@@ -1,0 +1,124 @@
+"""What the person chose once for all: settings.toml. Only what differs from the defaults is written."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from paddock.errors import AppError
+from paddock.store.files import BACKUP, atomic_write, parse_toml, set_aside, stamp, toml_bytes
+from paddock.text import Text
+
+SCHEMA = 1
+
+
+class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Every field has a default that may get better in a later version, hence is not written while it holds."""
+
+    schema_version: int = SCHEMA
+    language: str = ""
+    """ "en", "it"; empty: the system's."""
+    theme: str = "system"
+    """system, light, dark."""
+    font_scale: float = 1.0
+    engine_paths: list[str] = []
+    default_engine: str = ""
+    """Path or name; empty: the first that answers."""
+    model_folders: list[str] = []
+    additions_off: list[str] = []
+    """Ids of `launch.Addition`s that are switched off."""
+    recent_models: list[str] = []
+    last_profile: str = ""
+    dock_folded: dict[str, bool] = {}
+    """By page name."""
+    follow_plots: bool = True
+    opengl_plots: bool = False
+    keep_sessions_days: int = 0
+    """0: for ever."""
+    log_cap_mib: int = 64
+    keep_serving: bool = False
+    restart_limit: int = 0
+    confirm_stop: bool = True
+    poll_slots: bool = True
+    hugging_face_token: str = ""
+    """A reference (keyring:, env:, file:), never the token."""
+
+    def with_recent(self, model: str, keep: int = 12) -> list[str]:
+        """The list of recent models with this one first."""
+        return [model, *(m for m in self.recent_models if m != model)][:keep]
+
+
+def load_settings(path: Path) -> tuple[Settings, list[Text]]:
+    """The settings, and what a person should know about the file. Never fails: at worst the defaults.
+
+    A damaged file is set aside as `*.broken-<time>` and the last good copy used; a value of the wrong type falls
+    back alone.
+    """
+    notices: list[Text] = []
+    table = _read(path, notices)
+    if table is None:
+        return Settings(), notices
+    version = table.get("schema_version", SCHEMA)
+    if isinstance(version, int) and version > SCHEMA:
+        notices.append(Text("The settings were saved by a newer Paddock (form {theirs}, ours is {ours}): what this "
+                            "version does not know is kept but not used.", theirs=version, ours=SCHEMA))
+    values: dict[str, Any] = {}
+    for info in msgspec.structs.fields(Settings):
+        if info.name not in table:
+            continue
+        try:
+            values[info.name] = msgspec.convert(table[info.name], info.type)
+        except msgspec.ValidationError as error:
+            notices.append(Text("Setting “{name}” is not usable ({why}); its default is used.", name=info.name,
+                                why=error))
+    if len(values) < sum(info.name in table for info in msgspec.structs.fields(Settings)):
+        shutil.copyfile(path, path.with_name(f"{path.name}.broken-{stamp()}"))
+    return Settings(**values), notices
+
+
+def _read(path: Path, notices: list[Text]) -> dict[str, Any] | None:
+    try:
+        return parse_toml(path.read_bytes(), path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        notices.append(Text("The settings could not be read ({why}): defaults are used.", why=error.strerror or error))
+        return None
+    except AppError as error:
+        try:
+            aside = set_aside(path)
+        except OSError as failed:
+            notices.append(Text("{what} It could not be set aside ({why}): defaults are used.", what=error,
+                                why=failed.strerror or failed))
+            return None
+        return _last_good(path, aside, error, notices)
+
+
+def _last_good(path: Path, aside: Path, error: AppError, notices: list[Text]) -> dict[str, Any] | None:
+    backup = path.with_name(path.name + BACKUP)
+    try:
+        table = parse_toml(backup.read_bytes(), backup)
+    except (OSError, AppError):
+        notices.append(Text("{what} It is kept as “{aside}”; the defaults are used.", what=error, aside=aside.name))
+        return None
+    shutil.copyfile(backup, path)
+    notices.append(Text("{what} It is kept as “{aside}”; the last good copy is used.", what=error, aside=aside.name))
+    return table
+
+
+def save_settings(path: Path, settings: Settings) -> None:
+    """Write atomically; AppError as `atomic_write`. Keys of the file that this version does not know stay."""
+    known = {info.name for info in msgspec.structs.fields(Settings)}
+    try:
+        old = parse_toml(path.read_bytes(), path)
+    except (OSError, AppError):
+        old = {}
+    table: dict[str, Any] = {k: v for k, v in old.items() if k not in known}
+    table |= msgspec.to_builtins(settings)
+    version = old.get("schema_version")
+    table["schema_version"] = max(SCHEMA, version) if isinstance(version, int) else SCHEMA
+    plain = {k: v for k, v in table.items() if not isinstance(v, dict)}
+    atomic_write(path, toml_bytes({**plain, **{k: v for k, v in table.items() if isinstance(v, dict)}}))
