@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from paddock.desktop.plots.scale import Floats, runs, thin, value_at, visible
 from paddock.session.model import Event, Request
 
+_LEAST_GAP_S = 1.5
+
 
 class SeriesView(Protocol):
     """What is read of `session.Series`."""
@@ -65,8 +67,7 @@ class Setup:
 class Frame:
     """One moment's view. Times are seconds since the session started.
 
-    Columns that are looked for: generation_per_s, prompt_per_s, context_used, slotN.context, cpu_pct, ram_rss,
-    answered (0 or 1), <device>.used, <device>.process, <device>.util, <device>.power, <device>.temperature.
+    Columns are those of `session.sample_columns`: generation_per_s, slot.N.context_used, CUDA0.used_bytes, …
     """
 
     series: SeriesView = field(default_factory=Columns)
@@ -93,7 +94,7 @@ class Frame:
         return value_at(t, y, moment)
 
     def gaps(self, start: float, end: float, points: int) -> list[tuple[float, float]]:
-        """(from, to) seconds in which the server gave no answer."""
-        t, answered = self.cut("answered", start, end, points)
-        missed = runs(~(answered > 0))
-        return [(float(t[max(a - 1, 0)]), float(t[min(b + 1, len(t) - 1)])) for a, b in missed]
+        """(from, to) seconds in which the server gave no answer, 1.5 s and longer."""
+        t, answered = self.cut("requests_processing", start, end, points)
+        found = [(float(t[max(a - 1, 0)]), float(t[min(b + 1, len(t) - 1)])) for a, b in runs(np.isnan(answered))]
+        return [gap for gap in found if gap[1] - gap[0] >= _LEAST_GAP_S]

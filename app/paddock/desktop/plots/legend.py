@@ -60,7 +60,8 @@ class Legend(QWidget):
         shown = self._rows if len(self._rows) <= room else self._rows[:room]
         top = max(0.0, (self.height() - len(shown) * row_height) / 2)
         for i, row in enumerate(shown):
-            self._paint_row(painter, row, QRectF(_INDENT, top + i * row_height, self.width() - _INDENT - 12, row_height))
+            box = QRectF(_INDENT, top + i * row_height, self.width() - _INDENT - 12, row_height)
+            self._paint_row(painter, row, box)
         painter.end()
 
     def _paint_row(self, painter: QPainter, row: Row, box: QRectF) -> None:

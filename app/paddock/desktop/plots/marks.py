@@ -21,7 +21,8 @@ SHOWN_KINDS = ("mark", "issue", "memory", "state", "log")
 def place_flags(marks: Sequence[tuple[float, float, float]], right: float) -> list[tuple[bool, bool]]:
     """Which flags and labels are drawn: for each (x, flag width, label width), sorted by x.
 
-    A flag is dropped only where it would cover the one before it, a label where it would reach the next flag or `right`.
+    A flag is dropped only where it would cover the one before it, a label where it would reach the next flag or
+    `right`.
     """
     out: list[tuple[bool, bool]] = []
     free = float("-inf")

@@ -110,12 +110,11 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def value_at(t: Floats, y: Floats, moment: float) -> float:
-    """The sample nearest to a moment; NaN where the nearest is more than two usual steps away."""
+def value_at(t: Floats, y: Floats, moment: float, reach_s: float = 1.6) -> float:
+    """The sample nearest to a moment; NaN where the nearest is further away than `reach_s`."""
     if not len(t):
         return math.nan
     i = int(np.searchsorted(t, moment))
     if i == len(t) or (i and moment - t[i - 1] <= t[i] - moment):
         i -= 1
-    step = float(np.median(np.diff(t[max(i - 8, 0):i + 9]))) if len(t) > 1 else 1.0
-    return float(y[i]) if abs(float(t[i]) - moment) <= max(2 * step, 1e-9) else math.nan
+    return float(y[i]) if abs(float(t[i]) - moment) <= reach_s else math.nan

@@ -24,12 +24,12 @@ def table_columns(setup: Setup) -> list[tuple[str, str, float, int]]:
     out = [(tr("Generation, t/s"), "generation_per_s", 1.0, 1), (tr("Prompt, t/s"), "prompt_per_s", 1.0, 1),
            (tr("Context, tokens"), "context_used", 1.0, 0)]
     for name in setup.devices:
-        out += [(tr("{device}, GiB", device=name), f"{name}.used", 1 / GIB, 2),
-                (tr("{device} model, GiB", device=name), f"{name}.process", 1 / GIB, 2),
-                (tr("{device}, %", device=name), f"{name}.util", 1.0, 0),
-                (tr("{device}, W", device=name), f"{name}.power", 1.0, 0),
-                (tr("{device}, °C", device=name), f"{name}.temperature", 1.0, 0)]
-    return [*out, (tr("RAM model, GiB"), "ram_rss", 1 / GIB, 2), (tr("CPU, %"), "cpu_pct", 1.0, 0)]
+        out += [(tr("{device}, GiB", device=name), f"{name}.used_bytes", 1 / GIB, 2),
+                (tr("{device} model, GiB", device=name), f"{name}.process_bytes", 1 / GIB, 2),
+                (tr("{device}, %", device=name), f"{name}.utilisation_pct", 1.0, 0),
+                (tr("{device}, W", device=name), f"{name}.power_w", 1.0, 0),
+                (tr("{device}, °C", device=name), f"{name}.temperature_c", 1.0, 0)]
+    return [*out, (tr("RAM model, GiB"), "process_rss_bytes", 1 / GIB, 2), (tr("CPU, %"), "cpu_pct", 1.0, 0)]
 
 
 class FrameTable(QAbstractTableModel):

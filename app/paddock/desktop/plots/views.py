@@ -149,7 +149,7 @@ class ContextPlot(Plot):
         self.set_remark(words, below=9 if drawn else 2)
 
     def _column(self, frame: Frame, slot: int) -> str:
-        name = f"slot{slot}.context"
+        name = f"slot.{slot}.context_used"
         return name if frame.has(name) or len(self._areas) > 1 else "context_used"
 
     def draw(self, frame: Frame, window: Window) -> None:
@@ -237,11 +237,11 @@ class MemoryPlot(Plot):
     def draw(self, frame: Frame, window: Window) -> None:
         highs = []
         for name, curve in self._used.items():
-            highs.append(self._feed(curve, frame, f"{name}.used", window, 1 / GIB))
-            self._fill(self._share[name], frame, f"{name}.process", window)
-        highs.append(self._feed(self._ram, frame, "ram_rss", window, 1 / GIB))
+            highs.append(self._feed(curve, frame, f"{name}.used_bytes", window, 1 / GIB))
+            self._fill(self._share[name], frame, f"{name}.process_bytes", window)
+        highs.append(self._feed(self._ram, frame, "process_rss_bytes", window, 1 / GIB))
         if self._main == "Host":
-            self._fill(self._ram_area, frame, "ram_rss", window)
+            self._fill(self._ram_area, frame, "process_rss_bytes", window)
         predicted = self._setup.predicted_bytes.get(self._main)
         _set_level(self._predicted, predicted / GIB if predicted else None)
         highs.append(predicted / GIB if predicted else math.nan)
@@ -268,12 +268,12 @@ class MemoryPlot(Plot):
         rows = []
         for i, name in enumerate(self._used):
             number = self._number(i)
-            rows.append(Row(name, number, "line", gib(f"{name}.used")))
+            rows.append(Row(name, number, "line", gib(f"{name}.used_bytes")))
             if name == main or len(self._used) == 1:
-                rows.append(Row(str(Text("of it model")), number, "fill", gib(f"{name}.process")))
+                rows.append(Row(str(Text("of it model")), number, "fill", gib(f"{name}.process_bytes")))
             if name == main and row:
                 rows.append(row)
-        rows.append(Row(str(Text("RAM, model")), 4, "line", gib("ram_rss")))
+        rows.append(Row(str(Text("RAM, model")), 4, "line", gib("process_rss_bytes")))
         if main == "Host" and row:
             rows.append(row)
         return rows
@@ -301,7 +301,7 @@ class LoadPlot(Plot):
         self._cpu.setPen(ink.pen(ink.data(4), ink.dash(4)))
 
     def draw(self, frame: Frame, window: Window) -> None:
-        highs = [self._feed(curve, frame, f"{name}.util", window) for name, curve in self._curves.items()]
+        highs = [self._feed(curve, frame, f"{name}.utilisation_pct", window) for name, curve in self._curves.items()]
         highs.append(self._feed(self._cpu, frame, "cpu_pct", window))
         self.set_range(window.start, window.end, 100.0, ticks=window.ticks)
         self.set_note(str(Text("No reading of the load yet.")) if all(math.isnan(h) for h in highs) else "")
@@ -310,11 +310,11 @@ class LoadPlot(Plot):
         rows = []
         for i, name in enumerate(self._curves):
             number = (1, 2, 3, 5, 6)[i % 5]
-            rows.append(Row(name, number, "line", figure(frame.at(f"{name}.util", moment))))
+            rows.append(Row(name, number, "line", figure(frame.at(f"{name}.utilisation_pct", moment))))
         rows.append(Row(str(Text("CPU")), 4, "line", figure(frame.at("cpu_pct", moment))))
         for name in self._curves:
-            power = frame.at(f"{name}.power", moment)
-            heat = frame.at(f"{name}.temperature", moment)
+            power = frame.at(f"{name}.power_w", moment)
+            heat = frame.at(f"{name}.temperature_c", moment)
             words = [f"{power:.0f} W" if not missing(power) else "",
                      f"{heat:.0f} °C".replace("-", MINUS) if not missing(heat) else ""]
             if any(words):

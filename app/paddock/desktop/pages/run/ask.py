@@ -1,0 +1,235 @@
+"""Try a prompt: one question, streamed through the running server, with the server's timings under the answer."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QFormLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from paddock.desktop import bridge
+from paddock.desktop.parts.basic import Label, button, row, tool_button
+from paddock.desktop.plots import ink
+from paddock.desktop.tr import tr
+from paddock.errors import AppError
+from paddock.units import number_text, rate_text, seconds_text
+
+_PULL_MS = 100
+
+
+class _Stream:
+    """What the worker thread brought and the GUI has not shown yet."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._parts: list[str] = []
+
+    def put(self, text: str) -> None:
+        with self._lock:
+            self._parts.append(text)
+
+    def take(self) -> str:
+        with self._lock:
+            parts, self._parts = self._parts, []
+        return "".join(parts)
+
+
+class AskOptions(QWidget):
+    """System prompt, temperature, seed, most tokens."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.system = QLineEdit()
+        self.system.setPlaceholderText(tr("none"))
+        self.temperature = QDoubleSpinBox()
+        self.temperature.setRange(0.0, 2.0)
+        self.temperature.setSingleStep(0.1)
+        self.temperature.setValue(0.8)
+        self.seed = QSpinBox()
+        self.seed.setRange(-1, 2_147_483_647)
+        self.seed.setValue(-1)
+        self.seed.setSpecialValueText(tr("random"))
+        self.most = QSpinBox()
+        self.most.setRange(1, 1_000_000)
+        self.most.setValue(512)
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 4)
+        form.setSpacing(6)
+        for name, field in ((tr("&System prompt"), self.system), (tr("&Temperature"), self.temperature),
+                            (tr("S&eed"), self.seed), (tr("&Most tokens"), self.most)):
+            field.setAccessibleName(name.replace("&", ""))
+            form.addRow(name, field)
+        self.temperature.valueChanged.connect(self.changed)
+        self.most.valueChanged.connect(self.changed)
+
+    def words(self) -> str:
+        """In short, for the title's line."""
+        return tr("temp {temperature}, up to {count} tokens", temperature=number_text(self.temperature.value(), 1),
+                  count=self.most.value())
+
+    def values(self) -> dict[str, Any]:
+        return {"system": self.system.text(), "temperature": self.temperature.value(), "seed": self.seed.value(),
+                "max_tokens": self.most.value()}
+
+
+class AskPane(QWidget):
+    """`run` is the server that is asked; None disables it with the reason."""
+
+    answered = Signal(object)
+    """work.Answer"""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._run: Any = None
+        self._job: bridge.Job | None = None
+        self._stream = _Stream()
+        self.options = AskOptions()
+        self.options.hide()
+        self._summary = Label(self.options.words(), "note", "text2", elide="end")
+        more = tool_button("sliders-horizontal", tr("System prompt, temperature, seed, most tokens"), self._toggle)
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setUndoRedoEnabled(False)
+        self.text.setMaximumBlockCount(20_000)
+        self.text.setMinimumHeight(48)
+        self.text.setAccessibleName(tr("Questions and answers"))
+        self.text.setPlaceholderText(tr("Ask something to see how fast it answers. Nothing is kept but the timings."))
+        self.note = Label("", "note", "text2", wrap=True)
+        self.input = QLineEdit()
+        self.input.setPlaceholderText(tr("Ask this server something"))
+        self.input.setAccessibleName(tr("Prompt"))
+        self.send = button(tr("Send"), "send", self.ask)
+        self.stop = button(tr("Stop"), "square", self.cancel)
+        self.stop.hide()
+        title = row(Label(tr("Try a prompt"), weight=600), self._summary, more, gap=8)
+        title.setStretch(1, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 10)
+        layout.setSpacing(6)
+        layout.addLayout(title)
+        layout.addWidget(self.options)
+        layout.addWidget(self.text, 1)
+        layout.addWidget(self.note)
+        layout.addLayout(row(self.input, self.send, self.stop, gap=8))
+        self._timer = QTimer(self)
+        self._timer.setInterval(_PULL_MS)
+        self._timer.timeout.connect(self._pull)
+        self.input.returnPressed.connect(self.ask)
+        self.options.changed.connect(self._summarise)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Cancel), self, self.cancel,
+                  context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.show_run(None, False)
+
+    def show_run(self, run: Any, ready: bool) -> None:
+        """Whom to ask, and whether it can answer now."""
+        if run is not self._run:
+            self.cancel()
+            self._run = run
+            self.text.clear()
+            self.note.setText("")
+        self.input.setEnabled(ready)
+        self.send.setEnabled(ready and self._job is None)
+        self.input.setPlaceholderText(tr("Ask this server something") if ready
+                                      else tr("The server answers once it is ready"))
+
+    @Slot()
+    def ask(self) -> None:
+        """Send what stands in the box."""
+        prompt, run = self.input.text().strip(), self._run
+        if not prompt or run is None or self._job is not None or not self.input.isEnabled():
+            return
+        self.input.clear()
+        self._write(("\n\n" if self.text.toPlainText() else "") + prompt + "\n", "text2")
+        self.note.setText(tr("Waiting for the first token …"))
+        stream = self._stream = _Stream()
+        job = bridge.Job("ask")
+        values = self.options.values()
+        self._job = job
+        self.send.hide()
+        self.stop.show()
+        self._timer.start()
+        job.ended.connect(self._ended)
+        bridge.run(lambda: run.ask(prompt, **values, on_text=stream.put, cancelled=job.cancelled),
+                   self._done, self._failed, self, name="ask", job=job)
+
+    @Slot()
+    def cancel(self) -> None:
+        """Stop the answer; what has come so far stays."""
+        if self._job is not None:
+            self._job.cancel()
+            self.note.setText(tr("Stopped."))
+            self._release()
+
+    def _done(self, answer: Any) -> None:
+        self._pull()
+        parts = []
+        if answer.generated_tokens is not None:
+            parts.append(tr("{count} token", plural="{count} tokens", count=answer.generated_tokens))
+        if answer.generation_per_s is not None:
+            parts.append(rate_text(answer.generation_per_s))
+        if answer.ttft_s is not None:
+            parts.append(tr("first after {time}", time=seconds_text(answer.ttft_s)))
+        if answer.prompt_per_s is not None and answer.prompt_tokens is not None:
+            parts.append(tr("prompt {tokens} at {rate}", tokens=answer.prompt_tokens,
+                            rate=rate_text(answer.prompt_per_s)))
+        if answer.finish == "length":
+            parts.append(tr("cut at the limit"))
+        self.note.setText(", ".join(parts))
+        self._release()
+        self.answered.emit(answer)
+
+    def _failed(self, error: AppError) -> None:
+        self._pull()
+        self.note.setText(str(error))
+        self._release()
+
+    @Slot()
+    def _ended(self) -> None:
+        self._pull()
+
+    def _release(self) -> None:
+        self._pull()
+        self._timer.stop()
+        self._job = None
+        self.stop.hide()
+        self.send.show()
+        self.send.setEnabled(self.input.isEnabled())
+
+    @Slot()
+    def _pull(self) -> None:
+        text = self._stream.take()
+        if text:
+            if self.note.full_text() == tr("Waiting for the first token …"):
+                self.note.setText(tr("Answering …"))
+            self._write(text, "text")
+
+    def _write(self, text: str, role: str) -> None:
+        bar = self.text.verticalScrollBar()
+        at_bottom = bar.value() >= bar.maximum() - 4
+        cursor = QTextCursor(self.text.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        form = QTextCharFormat()
+        form.setForeground(ink.role(role))
+        cursor.insertText(text, form)
+        if at_bottom:
+            bar.setValue(bar.maximum())
+
+    def _toggle(self) -> None:
+        self.options.setVisible(self.options.isHidden())
+
+    @Slot()
+    def _summarise(self) -> None:
+        self._summary.setText(self.options.words())
+

@@ -1,0 +1,294 @@
+"""The page Run: one run at a time, followed as it happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QComboBox, QFrame, QInputDialog, QStackedWidget, QWidget
+
+from paddock.desktop.pages.run.banner import Act, Message, edits_words, message_of
+from paddock.desktop.pages.run.body import RunBody
+from paddock.desktop.pages.run.figures import figures_of
+from paddock.desktop.pages.run.source import LiveSource, setup_of
+from paddock.desktop.parts.basic import Label, button, column, tool_button
+from paddock.desktop.parts.blocks import Banner, EmptyState, PageHeader
+from paddock.desktop.parts.signs import Tag
+from paddock.desktop.plots import Frame
+from paddock.desktop.theme import theme
+from paddock.desktop.tr import tr
+from paddock.server.model import State
+from paddock.units import percent_text, seconds_text
+
+if TYPE_CHECKING:
+    from paddock.desktop.state import Desk
+
+_LABEL_EVERY = 5
+"""Of the plots' pulls: figures, requests and counts change at 2 Hz."""
+_COMPACT_WIDTH, _COMPACT_HEIGHT = 1000, 560
+
+
+class RunPage(QFrame):
+    """Shows `desk.run`; what is drawn often is pulled from its recorder, what is rare comes as the desk's signals."""
+
+    title = "Run"
+    icon = "activity"
+
+    def __init__(self, desk: Desk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("panel", "base")
+        # Smaller than the wide arrangement needs: `arrange` makes it fit.
+        self.setMinimumSize(theme().px(420), theme().px(280))
+        self.desk = desk
+        self._source: LiveSource | None = None
+        self._pulls = 0
+        self._closed: set[tuple[object, ...]] = set()
+        self._message: Message | None = None
+        self._build()
+        self._timer = QTimer(self)
+        self._timer.setInterval(100)
+        self._timer.timeout.connect(self._pull)
+        desk.runsChanged.connect(self._runs_changed)
+        desk.runStateChanged.connect(self._state_changed)
+        desk.runDiagnosed.connect(self._diagnosed)
+        self._runs_changed()
+
+    def _build(self) -> None:
+        self.header = PageHeader(tr("Run"))
+        self.chooser = QComboBox()
+        self.chooser.setAccessibleName(tr("Which run"))
+        self.chooser.setMinimumWidth(theme().px(220))
+        self.chooser.activated.connect(self._chosen)
+        self._name = Label("", weight=500, elide="middle")
+        self._tag = Tag("")
+        self.header.left.addWidget(self._name)
+        self.header.left.addWidget(self.chooser)
+        self.header.left.addWidget(self._tag)
+        self.mark = button(tr("Mark event"), "flag", self._mark_event)
+        self.address = button(tr("Copy address"), "copy", self._copy_address)
+        self.mark_small = tool_button("flag", tr("Mark event"), self._mark_event, quiet=False, small=False)
+        self.address_small = tool_button("copy", tr("Copy address"), self._copy_address, quiet=False, small=False)
+        self.body = RunBody()
+        for part in (self.body.choice, self.mark, self.address, self.mark_small, self.address_small):
+            self.header.right.addWidget(part)
+        self.banner = Banner()
+        self.banner.closed.connect(self._banner_closed)
+        self.body.plots.stack.window_changed.connect(self._window_changed)
+        self.empty = EmptyState(
+            "activity", tr("No server is running"),
+            tr("Choose a model, look at what it will cost, and launch it. Its speed, memory and log then appear here."),
+            [(tr("Choose a model"), "boxes", lambda: self.desk.pageWanted.emit("models", None)),
+             (tr("Go to Launch"), "rocket", lambda: self.desk.pageWanted.emit("launch", None))])
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.body)
+        layout = column(self.header, self.banner, self.pages, gap=0)
+        layout.setStretch(2, 1)
+        self.setLayout(layout)
+
+    # -- which run -----------------------------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> Any:
+        return self._source.run if self._source is not None else None
+
+    @Slot()
+    def _runs_changed(self) -> None:
+        run = self.desk.run
+        if run is not self.run:
+            self._show_run(run)
+        self._fill_chooser()
+        self._say_state()
+
+    def _show_run(self, run: Any) -> None:
+        self._source = LiveSource(run) if run is not None else None
+        self.pages.setCurrentWidget(self.body if run is not None else self.empty)
+        stack = self.body.plots.stack
+        stack.set_source(self._source.pull if self._source is not None else None)
+        self.body.log.start(getattr(run, "log_path", None))
+        self.body.requests.show_requests(())
+        if self._source is not None:
+            stack.configure(setup_of(run))
+            stack.set_frame(self._source.frame())
+            self._pull(labels=True)
+
+    def _fill_chooser(self) -> None:
+        runs = self.desk.runs()
+        self.chooser.blockSignals(True)
+        self.chooser.clear()
+        for run in runs:
+            self.chooser.addItem(tr("{label} on {address}", label=run.label, address=run.url.split("//")[-1]))
+        if self.run in runs:
+            self.chooser.setCurrentIndex(runs.index(self.run))
+        self.chooser.blockSignals(False)
+        several = len(runs) > 1
+        self.chooser.setVisible(several)
+        self._name.setVisible(not several and self.run is not None)
+
+    @Slot(int)
+    def _chosen(self, index: int) -> None:
+        runs = self.desk.runs()
+        if 0 <= index < len(runs):
+            self.desk.choose_run(runs[index])
+
+    # -- state and messages --------------------------------------------------------------------------------------------
+
+    @Slot(object, object, object)
+    def _state_changed(self, run: Any, state: State, exit_: Any) -> None:
+        if run is self.run:
+            self._say_state()
+            self._pull(labels=True)
+
+    @Slot(object, object)
+    def _diagnosed(self, run: Any, diagnosis: Any) -> None:
+        if run is self.run:
+            self._say_state()
+
+    def _say_state(self) -> None:
+        run = self.run
+        self._show_acts()
+        self._tag.setVisible(run is not None)
+        if run is None:
+            self.header.note.setText(tr("nothing is running"))
+            self.banner.hide()
+            self.body.ask.show_run(None, False)
+            return
+        model = run.preview.model
+        self._name.setText(run.label)
+        self._fit_name()
+        quant = model.facts.quant if model is not None else None
+        self._tag.setText(quant or "")
+        self._tag.setVisible(bool(quant))
+        ready = run.state is State.READY
+        for part in (self.mark, self.mark_small):
+            part.setEnabled(run.state in (State.STARTING, State.LOADING, State.READY))
+        self.body.ask.show_run(run, ready)
+        self._say_message(message_of(run))
+        self._say_time()
+
+    def _say_message(self, message: Message | None) -> None:
+        self._message = message
+        if message is None or (id(self.run), *message.key) in self._closed:
+            self.banner.hide()
+            return
+        acts: list[Act] = []
+        diagnosis = message.diagnosis
+        if diagnosis is not None and diagnosis.edits:
+            acts.append((tr("Use {change}", change=edits_words(diagnosis.edits)), "wand-sparkles", self._take_edits))
+        if message.line:
+            acts.append((tr("Log line"), "text-search", self._show_line))
+        if message.tone == "accent":
+            acts.append((tr("Open the session"), "history", self._open_session))
+        self.banner.show_text(message.tone, message.what, message.why, acts)
+
+    @Slot()
+    def _banner_closed(self) -> None:
+        if self._message is not None:
+            self._closed.add((id(self.run), *self._message.key))
+
+    def _take_edits(self) -> None:
+        """The advice goes into the plan, never straight into a launch."""
+        if self._message is None or self._message.diagnosis is None:
+            return
+        plan = self.run.preview.plan
+        for option, values in self._message.diagnosis.edits:
+            plan = plan.without(option) if values is None else plan.with_(option, *values)
+        self.desk.edit(plan)
+        self.desk.pageWanted.emit("launch", None)
+
+    def _show_line(self) -> None:
+        if self._message is not None and self._message.line:
+            self.body.show_log()
+            self.body.log.show_line(self._message.line)
+
+    def _open_session(self) -> None:
+        self.desk.pageWanted.emit("sessions", self.run.session_id)
+
+    def _say_time(self) -> None:
+        run = self.run
+        state = run.state
+        if state is State.READY and self._source is not None and self._source.snapshot is not None:
+            words = tr("up {time}", time=seconds_text(round(self._source.snapshot.t)))
+        elif state in (State.STARTING, State.LOADING):
+            progress = run.progress()
+            words = tr("loading, {time}", time=seconds_text(round(progress.seconds)))
+            if progress.fraction is not None:
+                words = tr("loading, ≈ {percent}, {time}", percent=percent_text(progress.fraction),
+                           time=seconds_text(round(progress.seconds)))
+        else:
+            words = {State.STOPPING: tr("stopping"), State.STOPPED: tr("stopped"), State.FAILED: tr("did not start"),
+                     State.CRASHED: tr("crashed")}.get(state, "")
+        self.header.note.setText(words)
+
+    # -- what is pulled ------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _pull(self, labels: bool = False) -> None:
+        """Log lines ten times a second, figures and requests twice."""
+        source = self._source
+        if source is None:
+            return
+        snapshot = source.snapshot or source.run.recorder.snapshot()
+        log = self.body.log
+        if snapshot.log_last > log.last:
+            log.add(source.run.recorder.log(log.last))
+        self._pulls += 1
+        if not labels and self._pulls % _LABEL_EVERY:
+            return
+        setup = setup_of(source.run)
+        stack = self.body.plots.stack
+        if setup != stack.setup:
+            stack.configure(setup)
+            stack.set_frame(source.frame())
+        estimate = source.run.preview.estimate
+        self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft)))
+        self.body.requests.show_requests(snapshot.requests)
+        self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
+        log.say_count(snapshot.log_last)
+        self._window_changed()
+        self._say_time()
+
+    @Slot()
+    def _window_changed(self) -> None:
+        stack = self.body.plots.stack
+        frame: Frame = stack.frame
+        self.body.requests.show_window(frame.requests, *stack.window_s, frame.now)
+
+    # -- acts ----------------------------------------------------------------------------------------------------------
+
+    def _mark_event(self) -> None:
+        text, sure = QInputDialog.getText(self, tr("Mark event"), tr("A note on the time axis:"))
+        if sure and self.run is not None:
+            self.run.recorder.mark(tr("note: {text}", text=text.strip()) if text.strip() else tr("mark"))
+
+    def _copy_address(self) -> None:
+        QGuiApplication.clipboard().setText(self.run.url)
+
+    # -- Qt ------------------------------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._timer.start()
+        self._pull(labels=True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        narrow = self.width() < theme().px(_COMPACT_WIDTH)
+        self.body.arrange(narrow or self.height() < theme().px(_COMPACT_HEIGHT), narrow)
+        self._show_acts()
+        self._fit_name()
+
+    def _show_acts(self) -> None:
+        """In a small window the acts are icons and the header holds the choice of the part to see."""
+        compact, there = self.body.compact, self.run is not None
+        self.body.choice.setVisible(compact and there)
+        for part in (self.mark, self.address):
+            part.setVisible(there and not compact)
+        for small in (self.mark_small, self.address_small):
+            small.setVisible(there and compact)
+
+    def _fit_name(self) -> None:
+        wanted = self._name.sizeHint().width() + 4
+        self._name.setMinimumWidth(min(wanted, theme().px(120 if self.body.compact else 380)))
