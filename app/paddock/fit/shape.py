@@ -51,6 +51,8 @@ class Shape:
     """Every scalar integer of the architecture, by key without the architecture's name."""
     numbers: Mapping[str, float] = field(default_factory=dict)
     arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    lists: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Arrays of fractions."""
     strings: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -76,6 +78,7 @@ class _Reader:
         self.numbers: dict[str, float] = {}
         self.strings: dict[str, str] = {}
         self.arrays: dict[str, tuple[int, ...]] = {}
+        self.lists: dict[str, tuple[float, ...]] = {}
         for key, value in model.metadata.items():
             if not key.startswith(prefix):
                 continue
@@ -87,9 +90,14 @@ class _Reader:
             elif isinstance(value, str):
                 self.strings[name] = value
             else:
-                found = _whole(value)
-                if found is not None:
-                    self.arrays[name] = found
+                self.array(name, value)
+
+    def array(self, name: str, value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            if all(isinstance(v, (int, bool)) for v in value):
+                self.arrays[name] = tuple(int(v) for v in value)
+            elif all(isinstance(v, (int, float)) for v in value):
+                self.lists[name] = tuple(float(v) for v in value)
 
     def number(self, key: str, default: int = 0) -> int:
         return self.integers.get(key, default)
@@ -236,15 +244,6 @@ class _Reader:
             indexer_full=self.full_indexers(count, nextn, trained), own_kv_layers=self.own_kv(count),
             state_r=states[0], state_s=states[1],
             causal=bool(self.number("attention.causal", 0 if self.arch in arch_data.ENCODERS else 1)),
-            integers=self.integers, numbers=self.numbers, arrays=self.arrays, strings=self.strings)
+            integers=self.integers, numbers=self.numbers, arrays=self.arrays, lists=self.lists,
+            strings=self.strings)
 
-
-def _whole(value: Any) -> tuple[int, ...] | None:
-    """An array of whole numbers or switches as a tuple, anything else None."""
-    if not isinstance(value, (list, tuple)):
-        if type(value).__module__ != "numpy" or not hasattr(value, "tolist"):
-            return None
-        value = value.tolist()
-    if all(isinstance(v, (int, bool)) for v in value):
-        return tuple(int(v) for v in value)
-    return None

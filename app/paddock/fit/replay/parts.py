@@ -48,7 +48,8 @@ class Build:
         self.masks: dict[bool, Memory] = {}
         self.pos: Node | None = None
         self.streams = sizes.streams
-        self.eps_norm = shape.architecture
+        self.scale: Node | None = None
+        self.deep: Node | None = None
 
     # leafs ------------------------------------------------------------------------------------------------------
 
@@ -153,6 +154,7 @@ class Build:
             g.expand(written)
         cur: Tensor = found
         if deep:
+            self.deep = found
             cur = g.view(found, self.embd, u, size=4 * (wide * (u - 1) + self.embd))
             if scale or token_scale:
                 cur = g.cont(cur)
@@ -173,8 +175,29 @@ class Build:
     def _sectioned(self) -> bool:
         """Multi-section rope where the file asks for it."""
         found = self.shape.arrays.get("rope.dimension_sections", ())
-        return self.arch in ("glm4", "glm4moe", "hunyuan_vl", "hunyuan-dense", "glm-dsa") and sum(found[:2]) > 0 and all(
-            s > 0 for s in found[:2])
+        return self.arch in ("glm4", "glm4moe", "hunyuan_vl") and len(found) > 1 and found[0] > 0 and found[1] > 0
+
+    def attention_scale(self) -> Node:
+        """One scale per token for the queries (attention temperature)."""
+        if self.scale is None:
+            self.scale = self.g.input(F32, 1, 1, self.u)
+        return self.scale
+
+    def deep_view(self) -> Tensor:
+        """A slice of the deep-stacked embeddings."""
+        assert self.deep is not None
+        wide = self.deep.ne[0]
+        return self.g.view(self.deep, self.embd, self.u, size=4 * (wide * (self.u - 1) + self.embd))
+
+    def number(self, key: str) -> float:
+        """A float of the metadata, 0 where it is missing."""
+        return self.shape.numbers.get(key, float(self.shape.integers.get(key, 0)))
+
+    def clamps(self, key: str, layer: int) -> bool:
+        """Whether this layer's gated activation is limited."""
+        found = self.shape.lists.get(key)
+        limit = found[layer] if found and layer < len(found) else self.number(key)
+        return limit > 1e-6
 
     def out_ids(self) -> Node:
         return self.g.input(I32, self.n_out)

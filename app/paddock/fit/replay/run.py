@@ -17,6 +17,8 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
     """Replay one context, or None where its architecture's graph is not described."""
     placement = weights.placement
     b = Build(shape, sizes, weights)
+    if sizes.mtp or (shape.architecture not in dense.GRAPHED and shape.known):
+        return None
     try:
         dense.build(b)
     except NotDescribed:
