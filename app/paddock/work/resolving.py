@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from paddock.errors import AppError
 from paddock.launch import Plan
-from paddock.launch.exports import export as export_as
 from paddock.launch.parsing import parse_argv
 from paddock.store import Profile
 from paddock.text import Text
@@ -71,6 +70,8 @@ def _with_engine(workspace: Workspace, plan: Plan) -> Plan:
 
 def export(workspace: Workspace, plan: Plan, form: str, additions: bool) -> str:
     """See Workspace.export."""
+    from paddock.launch.export import export as export_as  # TMP
+
     engine = previewing.engine_of(workspace, plan)
     if engine is None:
         raise AppError(Text("No llama.cpp was found, so its command cannot be written."),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +15,6 @@ from paddock.text import Text
 from paddock.work.model import Preview
 
 if TYPE_CHECKING:
-    from paddock.server.diagnosis import RunningDiagnoser
     from paddock.session import Recorder, Sampler
     from paddock.store import Database
 
@@ -50,18 +50,15 @@ class Run:
     It is the supervisor's listener: state changes start and stop the sampler, and are written to the database.
     """
 
-    def __init__(self, *, session_id: int, preview: Preview, url: str, label: str, started_utc: str,
+    def __init__(self, *, session_id: int, preview: Preview, label: str, started_utc: str,
                  database: Database, recorder: Recorder, make_client: Callable[[], Client],
-                 make_sampler: Callable[[Run], Sampler], diagnoser: RunningDiagnoser,
-                 listener: RunListener | None, log_path: str | None) -> None:
+                 make_sampler: Callable[[Run], Sampler], listener: RunListener | None, log_path: str | None) -> None:
         self.session_id = session_id
         self.preview = preview
-        self.url = url
         self.label = label
         self.started_utc = started_utc
         self.recorder = recorder
         self.log_path = log_path
-        self.diagnoses: list[Diagnosis] = []
         self.actual: dict[str, Any] | None = None
         self.listener = listener
         self.started = time.monotonic()
@@ -70,7 +67,7 @@ class Run:
         self._database = database
         self._make_client = make_client
         self._make_sampler = make_sampler
-        self._diagnoser = diagnoser
+        self._told = 0
         self._sampler: Sampler | None = None
         self._finished = threading.Event()
         self._lock = threading.Lock()
@@ -84,6 +81,17 @@ class Run:
     @property
     def exit(self) -> Exit | None:
         return self.supervisor.exit
+
+    @property
+    def diagnoses(self) -> list[Diagnosis]:
+        """What the log told so far that it serves on in spite of, then why it ended."""
+        ended = self.exit
+        return [*self.supervisor.notices, *([ended.diagnosis] if ended and ended.diagnosis else [])]
+
+    @property
+    def url(self) -> str:
+        """Where to reach it, API prefix included."""
+        return self.supervisor.url
 
     @property
     def pid(self) -> int | None:
@@ -138,16 +146,16 @@ class Run:
     def on_state(self, state: State, t: float, exit_: Exit | None) -> None:
         """A change, from the supervisor's thread."""
         self.recorder.on_state(state, t, exit_)
+        if state not in ENDED:
+            self._database.state(self.session_id, state.value)
         if state is State.READY:
             self.ready_after_s = time.monotonic() - self.started
             self._keep_actual()
             self._start_sampler()
         elif state in (*ENDED, State.STOPPING):
             self._stop_sampler()
-        if exit_ is not None and exit_.diagnosis is not None:
-            self.diagnoses.append(exit_.diagnosis)
-            if self.listener:
-                self.listener.on_diagnosis(self, exit_.diagnosis)
+        if exit_ is not None and exit_.diagnosis is not None and self.listener:
+            self.listener.on_diagnosis(self, exit_.diagnosis)
         if self.listener:
             self.listener.on_state(self, state, exit_)
         if state in ENDED:
@@ -156,11 +164,11 @@ class Run:
     def on_line(self, line: LogLine) -> None:
         """A log line, from the reader's thread."""
         self.recorder.on_line(line)
-        found = self._diagnoser.feed(line)
-        if found is not None and not self._finished.is_set():
-            self.diagnoses.append(found)
-            if self.listener:
-                self.listener.on_diagnosis(self, found)
+        notices = self.supervisor.notices
+        if len(notices) > self._told:
+            fresh, self._told = notices[self._told:], len(notices)
+            for notice in fresh if self.listener else ():
+                self.listener.on_diagnosis(self, notice)  # type: ignore[union-attr]
 
     # -- recording
 
@@ -184,18 +192,17 @@ class Run:
 
     def _keep_actual(self) -> None:
         """The buffer lines are printed before the server is ready: what was really reserved."""
-        memory = self.recorder.memory()
-        if memory is not None:
-            self.actual = memory.as_dict()
-            self._database.actual(self.session_id, self.actual)
+        self.actual = self.recorder.actual()
+        self._database.actual(self.session_id, self.actual)
 
     def _finish(self, state: str, exit_: Exit | None) -> None:
         if self._finished.is_set():
             return
+        if self.recorder.snapshot().memory.known:
+            self._keep_actual()
         self._database.finish_session(
             self.session_id, state=state, exit_code=exit_.code if exit_ else None,
-            reason=str(exit_.reason) if exit_ else "", log_excerpt=[entry.text for entry in self.recorder.excerpt()])
-        self._database.flush()
+            reason=str(exit_.reason) if exit_ else None, log_excerpt=self.recorder.excerpt())
         self._finished.set()
 
 
@@ -207,22 +214,39 @@ def _stream(client: Client, messages: list[dict[str, str]], on_text: Callable[[s
     parts: list[str] = []
     finish: str | None = None
     timings: dict[str, Any] = {}
-    for chunk in client.stream_chat(messages, cancelled=cancelled, **params):
-        if "error" in chunk:
-            error = chunk["error"]
-            raise AppError(Text("The server refused the request."),
-                           why=str(error.get("message", error)) if isinstance(error, dict) else str(error))
-        timings = chunk.get("timings") or timings
-        for choice in chunk.get("choices") or []:
-            delta = choice.get("delta") or {}
-            text = delta.get("content") or delta.get("reasoning_content") or ""
-            if text or delta.get("tool_calls"):
-                first = first if first is not None else time.monotonic() - start
-            if text:
-                parts.append(text)
-                if on_text:
-                    on_text(text)
-            finish = choice.get("finish_reason") or finish
-    return Answer("".join(parts), finish, timings.get("prompt_n"), timings.get("cache_n"), timings.get("predicted_n"),
-                  timings.get("prompt_per_second"), timings.get("predicted_per_second"), first,
-                  time.monotonic() - start)
+    with client.stream_chat(messages, **params) as stream, _watching(stream.cancel, cancelled):
+        for chunk in stream:
+            timings = chunk.get("timings") or timings
+            for choice in chunk.get("choices") or []:
+                delta = choice.get("delta") or {}
+                text = delta.get("content") or delta.get("reasoning_content") or ""
+                if text or delta.get("tool_calls"):
+                    first = first if first is not None else time.monotonic() - start
+                if text:
+                    parts.append(text)
+                    if on_text:
+                        on_text(text)
+                finish = choice.get("finish_reason") or finish
+    return Answer("".join(parts), "cancelled" if cancelled() else finish, timings.get("prompt_n"),
+                  timings.get("cache_n"), timings.get("predicted_n"), timings.get("prompt_per_second"),
+                  timings.get("predicted_per_second"), first, time.monotonic() - start)
+
+
+@contextmanager
+def _watching(cancel: Callable[[], None], cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Cancel within a tenth of a second, also while nothing comes (a long prompt)."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            if cancelled():
+                cancel()
+                return
+
+    thread = threading.Thread(target=watch, name="prompt-cancel", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import AppError
 from paddock.launch import Plan, parse
 from paddock.store import Profile
-from paddock.store.working import WorkingPlans
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -18,18 +18,13 @@ if TYPE_CHECKING:
 DEFAULT_CONTEXT = 8192
 
 
-def working(workspace: Workspace) -> WorkingPlans:
-    """The store of working plans."""
-    return WorkingPlans(workspace.paths.root / "working")
-
-
 def plan_for(workspace: Workspace, path: Path) -> Plan:
     """See Workspace.plan_for."""
     try:
         model = workspace.read_model(path)
     except AppError:
         return Plan().with_("model", str(path))
-    kept = working(workspace).load(model.identity)
+    kept = workspace.profiles.load_working(model.identity)
     if kept is not None:
         return kept.with_("model", str(model.path))
     return default_plan(model)
@@ -46,13 +41,13 @@ def save_profile(workspace: Workspace, name: str, plan: Plan, **details: Any) ->
     """See Workspace.save_profile."""
     try:
         before = workspace.profiles.load(name)
-        profile = before.with_plan(plan, **details)
+        profile = replace(before, plan=plan, **details)
     except AppError:
         profile = Profile(name=name, plan=plan, **details)
     model = plan.get("model")
     if model:
         try:
-            profile = profile.with_plan(plan, model_identity=workspace.read_model(model).identity)
+            profile = replace(profile, model_identity=workspace.read_model(model).identity)
         except AppError:
             pass
     workspace.profiles.save(profile)

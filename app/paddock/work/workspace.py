@@ -12,13 +12,15 @@ from paddock import gguf, library
 from paddock.engine import Engine, default_engine, find, list_devices, probe
 from paddock.engine.model import Candidate
 from paddock.errors import AppError
-from paddock.fit import Budget, Estimate, estimate
+from paddock.fit import Budget, Estimate
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine, refresh, survey
 from paddock.launch import Plan
 from paddock.paths import DataPaths
-from paddock.server import Leftover, leftovers
-from paddock.store import Database, Profile, Profiles, SessionDetail, SessionRow, Settings, load_settings, save_settings
+from paddock.server import leftovers
+from paddock.server.record import Leftover
+from paddock.store import Database, Profile, Profiles, SessionDetail, load_settings, save_settings
+from paddock.store.rows import SessionRow
 from paddock.text import Text
 from paddock.work import asking, previewing, resolving, saving
 from paddock.work.model import Preview
@@ -236,8 +238,12 @@ class Workspace:
 
     def series_dict(self, session_id: int) -> dict[str, Any]:
         """The samples as lists, NaN as None."""
+        series = self.database.series(session_id)
+        span = series.span()
         out: dict[str, Any] = {}
-        for name, values in self.database.series(session_id).items():
+        for name in series.names if span else ():
+            t, values = series.view(name, *span)
+            out.setdefault("t", t.tolist())
             out[name] = [None if v != v else v for v in values.tolist()]
         return out
 

@@ -1,0 +1,210 @@
+"""A plan becomes a running, recorded server."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import AppError
+from paddock.hardware import Machine, Readings
+from paddock.launch import Plan, effective
+from paddock.launch.effective import Effective
+from paddock.server import Client, ServerSpec, Supervisor
+from paddock.server.record import Leftover
+from paddock.session import Recorder, Sampler, SamplerSpec
+from paddock.store import SessionStart
+from paddock.text import Text
+from paddock.work import asking
+from paddock.work.model import Preview
+from paddock.work.run import Run, RunListener
+
+if TYPE_CHECKING:
+    from paddock.work.workspace import Workspace
+
+
+def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: bool, listener: RunListener | None,
+              keep_serving: bool, restart_limit: int, additions_off: Collection[str] | None) -> Run:
+    """See Workspace.launch."""
+    preview = workspace.preview(plan, fresh=True, additions_off=additions_off)
+    _refuse(preview, anyway)
+    command = preview.command
+    assert command is not None and preview.engine is not None
+    address = effective(command, os.environ)
+    spec = _spec(workspace, preview, address, keep_serving, restart_limit)
+    start = _session_start(preview, spec, profile)
+    run = _run(workspace, preview, spec, start, listener, sleeps=address.sleep_idle_s is not None,
+               use_slots=address.slots_endpoint, use_metrics=address.metrics_endpoint)
+    if preview.model is not None:
+        workspace.profiles.save_working(preview.model.identity, plan)
+    run.supervisor.start()
+    return run
+
+
+def _refuse(preview: Preview, anyway: bool) -> None:
+    """What stops a launch: no engine at all, or errors of the checks that nobody waved through."""
+    if preview.engine is None or preview.command is None:
+        raise AppError(Text("No llama.cpp was found, so nothing can be launched."),
+                       hint=Text("Install one (or run scripts/start.py), or name it with --engine PATH."))
+    if preview.errors and not anyway:
+        first = preview.errors[0]
+        more = len(preview.errors) - 1
+        raise AppError(first.text, why=Text("And {count} more error.", plural="And {count} more errors.", count=more)
+                       if more else None,
+                       hint=first.fix or Text("Put it right, or launch anyway (--anyway)."))
+
+
+def _spec(workspace: Workspace, preview: Preview, address: Effective, keep_serving: bool,
+          restart_limit: int) -> ServerSpec:
+    command = preview.command
+    assert command is not None
+    engine = preview.engine
+    env = {k: v for k, v in os.environ.items() if k not in command.unset}
+    env.update(engine.environment if engine else {})
+    env.update(command.env)
+    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+    return ServerSpec(
+        argv=command.argv, env=env, host=address.poll_host or address.socket_path or "127.0.0.1",
+        port=address.port or 0, tls=address.scheme == "https",
+        api_prefix=address.api_prefix, key=_key(env, address), log_path=workspace.paths.logs / f"{name}.log",
+        keep_serving=keep_serving, model_bytes=preview.model.size_bytes if preview.model else None,
+        record_path=workspace.paths.runtime / f"{name}.json", restart_limit=restart_limit, label=_label(preview))
+
+
+def _label(preview: Preview) -> str:
+    if preview.model is not None:
+        return preview.model.facts.name or preview.model.path.stem
+    return preview.plan.get("hf-repo") or preview.plan.get("model") or "llama.cpp"
+
+
+def _key(env: Mapping[str, str], address: Effective) -> str | None:
+    """The key for our own polling, from whichever source the server takes it (C103); of several, the first."""
+    if env.get("LLAMA_API_KEY"):
+        return env["LLAMA_API_KEY"].split(",")[0].strip()
+    if address.key and address.key.startswith("file:"):
+        try:
+            lines = Path(address.key.removeprefix("file:")).read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return None
+        return next((line.strip() for line in lines if line.strip()), None)
+    return None
+
+
+def _session_start(preview: Preview, spec: ServerSpec, profile: str | None) -> SessionStart:
+    command, engine = preview.command, preview.engine
+    assert command is not None
+    return SessionStart(
+        command=command.argv, environment=dict(command.shown_env), plan=preview.plan, profile=profile,
+        model=spec.label, model_identity=preview.model.identity if preview.model else None,
+        model_facts=_model_facts(preview), engine=engine.name if engine else None,
+        engine_facts=_engine_facts(preview), machine=_machine_facts(preview.machine),
+        estimate=asking.as_answer(preview.estimate) if preview.estimate else None, label=spec.url())
+
+
+def _model_facts(preview: Preview) -> dict[str, object]:
+    model = preview.model
+    if model is None:
+        return {}
+    f = model.facts
+    return {"path": str(model.path), "architecture": model.architecture, "quant": f.quant, "size": model.size_bytes, "parameters": f.parameters,
+            "layers": f.layers, "trained_context": f.trained_context, "kind": model.kind.value}
+
+
+def _engine_facts(preview: Preview) -> dict[str, object]:
+    engine = preview.engine
+    if engine is None:
+        return {}
+    return {"path": str(engine.path), "version": engine.version, "build": engine.build or engine.package_build,
+            "source": engine.source, "devices": [d.name for d in engine.devices]}
+
+
+def _machine_facts(machine: Machine) -> dict[str, object]:
+    return {"system": machine.system, "cpu": machine.cpu_name, "cores": machine.physical_cores,
+            "threads": machine.logical_cores, "ram_total": machine.ram_total_bytes,
+            "ram_available": machine.ram_available_bytes,
+            "devices": [{"name": d.name, "description": d.description, "total": d.total_bytes, "free": d.free_bytes}
+                        for d in machine.devices]}
+
+
+def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: SessionStart,
+         listener: RunListener | None, *, sleeps: bool, use_slots: bool, use_metrics: bool,
+         supervisor: Callable[[Run], Supervisor] | None = None) -> Run:
+    """Recorder, sampler and supervisor of one session, joined."""
+    database = workspace.database
+    session_id = database.start_session(start)
+    recorder = Recorder(lambda row: database.row(session_id, row))
+
+    def sampler(run: Run) -> Sampler:
+        def pids() -> list[int]:
+            return [run.pid] if run.pid else []
+
+        made = Sampler(lambda: Polled(run.supervisor.client()), lambda: Readings(preview.machine, pids), recorder.on_row, t0=recorder.t0,
+                       spec=SamplerSpec(sleeps=sleeps, use_slots=use_slots, use_metrics=use_metrics),
+                       active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
+        recorder.on_launch = made.poke
+        return made
+
+    run = Run(session_id=session_id, preview=preview, label=spec.label,
+              started_utc=datetime.now(UTC).isoformat(timespec="seconds"), database=database, recorder=recorder,
+              make_client=lambda: run.supervisor.client(600), make_sampler=sampler, listener=listener,
+              log_path=str(spec.log_path) if spec.log_path else None)
+    run.supervisor = supervisor(run) if supervisor else Supervisor(spec, listener=run)
+    return run
+
+
+@dataclass(frozen=True)
+class PolledAnswer:
+    """What the sampler looks at: the HTTP status (None: no answer) and the data."""
+
+    status: int | None
+    data: Any
+
+
+class Polled:
+    """A server client as the sampler wants it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def props(self) -> PolledAnswer:
+        return _polled(self._client.props())
+
+    def slots(self) -> PolledAnswer:
+        return _polled(self._client.slots())
+
+    def metrics(self) -> PolledAnswer:
+        return _polled(self._client.metrics())
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _polled(answer: Any) -> PolledAnswer:
+    return PolledAnswer(answer.code if answer.data is not None or answer.code != 200 else None, answer.data)
+
+
+def adopt_run(workspace: Workspace, leftover: Leftover, listener: RunListener | None) -> Run:
+    """See Workspace.adopt: the server goes on, a new session records it from now."""
+    record = leftover.record
+    spec = record.spec()
+    model = _argument(spec.argv, "-m", "--model")
+    plan = Plan().with_("model", model) if model else Plan()
+    preview = replace(workspace.preview(plan), issues=())
+    start = SessionStart(command=spec.argv, plan=plan, model=record.label, model_facts=_model_facts(preview),
+                         model_identity=preview.model.identity if preview.model else None,
+                         machine=_machine_facts(preview.machine), label=record.url)
+    run = _run(workspace, preview, spec, start, listener, sleeps=False, use_slots=True, use_metrics=True,
+               supervisor=lambda made: Supervisor.attach(record, listener=made))
+    run.supervisor.start()
+    return run
+
+
+def _argument(argv: tuple[str, ...], *names: str) -> str | None:
+    for i, word in enumerate(argv[:-1]):
+        if word in names:
+            return argv[i + 1]
+    return None
