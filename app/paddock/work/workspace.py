@@ -106,7 +106,8 @@ class Workspace:
                        hint=Text("paddock engines lists what was found; a path is taken too."))
 
     def _candidates(self) -> list[Candidate]:
-        return find(settings_paths=self.settings.engine_paths)
+        given = [self._selector] if self._selector and os.sep in self._selector else []
+        return find(settings_paths=[*given, *self.settings.engine_paths])
 
     @property
     def chosen_engine(self) -> str | None:
