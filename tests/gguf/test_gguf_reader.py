@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import ggufmake as make
@@ -111,7 +112,8 @@ def test_a_big_endian_file_is_read_and_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_unknown_tensor_types_take_their_size_from_the_gap(tmp_path: Path) -> None:
-    tensors = [make.Tensor("a", (256, 2), 156, size=320), make.Tensor("b", (8,)), make.Tensor("c", (256,), 153, size=96)]
+    tensors = [make.Tensor("a", (256, 2), 156, size=320), make.Tensor("b", (8,)),
+               make.Tensor("c", (256,), 153, size=96)]
     model = gguf.read(make.write(tmp_path / "u.gguf", {"general.architecture": "llama"}, tensors))
     assert [(t.type_name, t.nbytes) for t in model.tensors] == [("type 156", 320), ("f32", 32), ("type 153", 96)]
     assert ids(model) == ["unknown-types"]
@@ -173,8 +175,8 @@ def test_bad_utf8_is_shown_with_replacement_marks(tmp_path: Path) -> None:
 
 
 def test_lists_of_lists_are_skipped_and_can_be_read(tmp_path: Path) -> None:
-    model = gguf.read(make.write(tmp_path / "n.gguf", {
-        "general.architecture": "llama", "x.nested": [[1, 2], [3], ["a", "b"]], "x.after": 7}, [make.Tensor("a", (8,))]))
+    metadata = {"general.architecture": "llama", "x.nested": [[1, 2], [3], ["a", "b"]], "x.after": 7}
+    model = gguf.read(make.write(tmp_path / "n.gguf", metadata, [make.Tensor("a", (8,))]))
     assert model.metadata["x.after"] == 7
     assert model.metadata["x.nested"].read() == ((1, 2), (3,), ("a", "b"))
     assert ids(model) == ["nested-arrays"]
@@ -203,7 +205,6 @@ def test_identity_follows_the_header_and_not_the_weights(tmp_path: Path) -> None
 
 
 def test_full_hash_is_the_plain_sha256_reports_progress_and_can_be_cancelled(tmp_path: Path) -> None:
-    import hashlib
     path = tmp_path / "x.bin"
     path.write_bytes(b"abc" * 3_000_000)
     seen: list[tuple[int, int]] = []

@@ -125,7 +125,7 @@ def write(path: Path, metadata: Mapping[str, Any] | Sequence[tuple[str, Any]] = 
 
 def llama(layers: int = 2, *, embedding: int = 64, heads: int = 4, kv_heads: int = 2, vocabulary: int = 32,
           kind: str = "q8_0", architecture: str = "llama", **more: Any) -> tuple[dict[str, Any], list[Tensor]]:
-    """Metadata and tensors of a small dense model; `more` are further keys, "attention__key_length" for a dotted one."""
+    """Metadata and tensors of a small dense model; `more` are further keys, "__" standing for a dot."""
     metadata: dict[str, Any] = {
         "general.architecture": architecture, "general.name": "Tiny", "general.file_type": 7,
         f"{architecture}.block_count": layers, f"{architecture}.context_length": 4096,

@@ -60,14 +60,12 @@ def _lazy(code: int, data: memoryview) -> Any:
     return LazyArray(*msgspec.msgpack.decode(data)) if code == _LAZY else None
 
 
-def _ext(value: Any) -> Any:
-    if isinstance(value, LazyArray):
-        return msgspec.msgpack.Ext(_LAZY, msgspec.msgpack.encode(astuple(value)))
-    return str(value)
+def _plain(value: Any) -> Any:
+    return msgspec.msgpack.Ext(_LAZY, msgspec.msgpack.encode(astuple(value))) if isinstance(value, LazyArray) else value
 
 
 _DECODER = msgspec.msgpack.Decoder(_Kept, ext_hook=_lazy)
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=_ext)
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=str)
 
 
 class HeaderCache:
@@ -121,7 +119,7 @@ def _stamp(path: str) -> tuple[str, int, int]:
 def _kept(picked: Path, files: list[tuple[str, int, int]], model: ModelFile) -> _Kept:
     return _Kept(
         FORMAT, str(picked), files, str(model.path), model.version, model.architecture, model.kind,
-        dict(model.metadata), model.tensors,
+        {key: _plain(value) for key, value in model.metadata.items()}, model.tensors,
         [(str(s.path), s.number, s.size_bytes, s.data_start, s.tensor_count, s.expected_bytes) for s in model.shards],
         model.facts,
         [_Said(p.id, p.severity, p.text.template, p.text.plural, p.text.count, p.text.values) for p in model.problems],

@@ -20,9 +20,11 @@ from paddock.text import Text
 LONGEST_ARRAY = 4096
 """Longer arrays stay on the disk, as do those of the tokenizer."""
 _LONGEST_NAME = 65535
-_LONGEST_VALUE = 16 << 20
+_LONGEST_VALUE = 4 << 20
+_MOST_TEXT = 24 << 20
+"""All names and values together; a chat template has some tens of kilobytes."""
 _MOST_KEYS = 1 << 16
-_MOST_TENSORS = 1 << 17
+_MOST_TENSORS = 1 << 16
 _MOST_INNER_ARRAYS = 1 << 16
 _MOST_DIMENSIONS = 4
 DEFAULT_ALIGNMENT = 32
@@ -99,6 +101,7 @@ class _Parser:
         self._u32 = struct.Struct(f"{order}I")
         self._u64 = struct.Struct(f"{order}Q")
         self._inner_arrays = 0
+        self._room = _MOST_TEXT
         self._nested = False
         self._bad_text = False
         self.problems: list[Problem] = []
@@ -119,6 +122,8 @@ class _Parser:
         twice: list[str] = []
         for _ in range(keys):
             key = self._text(_LONGEST_NAME)
+            if not key:
+                raise _DamagedError(Text("A metadata key is empty."))
             value = self._value(key, self._number(self._u32))
             if key in found:
                 twice.append(key)
@@ -178,6 +183,8 @@ class _Parser:
             self._skip_nested(key, count, 1)
         elif key.startswith("tokenizer.") or count > LONGEST_ARRAY:
             arrays.skip(window, element, count, self._order)
+        elif element == "string":
+            return tuple(self._text(_LONGEST_VALUE) for _ in range(count))
         else:
             return arrays.elements(window, element, count, self._order)
         return LazyArray(element, count, str(self._path), start, window.pos - start, self._order == ">")
@@ -208,7 +215,8 @@ class _Parser:
     def _text(self, longest: int) -> str:
         window = self._window
         (length,) = window.unpack(self._u64)
-        if length > longest:
+        self._room -= length
+        if length > longest or self._room < 0:
             raise OutOfBytesError(window.pos, length)
         at = window.take(length)
         try:

@@ -52,11 +52,16 @@ def _model(found: ShardSet) -> ModelFile:
     kind = kind_of(found.path, architecture, first.metadata, frozenset(t.name for t in tensors))
     facts, oddities = facts_of(found.path, architecture, kind, first.metadata, tensors)
     problems, whole = file_problems(parts)
+    if any(p.id == "joined-shards" for p in problems):
+        # Then the other parts are here, and a name would not help.
+        oddities += [p for p in found.problems if p.id != "renamed-shard"]
+    else:
+        oddities += found.problems
     hollow = zero_tail(parts) if whole else None
     return ModelFile(
         path=found.path, version=first.version, architecture=architecture, kind=kind, metadata=first.metadata,
         tensors=tensors, shards=found.shards(), facts=facts,
-        problems=_sorted([*found.problems, *problems, *oddities, *([hollow] if hollow else [])]),
+        problems=_sorted([*problems, *oddities, *([hollow] if hollow else [])]),
         complete=found.complete and whole, identity=_identity(parts),
         mtime_ns=max(part.header.mtime_ns for part in parts))
 

@@ -7,7 +7,7 @@ import struct
 from typing import Any, Protocol
 
 _CHUNK = 1 << 20
-HEADER_LIMIT = 256 << 20
+HEADER_LIMIT = 128 << 20
 """No header is larger: the largest vocabularies with their merges take about 30 MB."""
 
 
@@ -44,8 +44,8 @@ class Window:
 
     @property
     def left(self) -> int:
-        """Bytes between the cursor and the end of the file."""
-        return self.size - self.pos
+        """Bytes between the cursor and the end of what may be read."""
+        return self.limit - self.pos
 
     def take(self, count: int) -> int:
         """Move past `count` bytes; their index in `data`. OutOfBytesError if they are not there."""
@@ -63,7 +63,7 @@ class Window:
 
     def skip(self, count: int) -> None:
         """Move past `count` bytes without holding them."""
-        if count > self.limit - self.pos:
+        if count > self.left:
             raise OutOfBytesError(self.pos, count)
         self.pos += count
 
@@ -77,7 +77,7 @@ class Window:
         return self._hash.hexdigest()
 
     def _refill(self, count: int) -> None:
-        if count > self.limit - self.pos:
+        if count > self.left:
             raise OutOfBytesError(self.pos, count)
         self._absorb()
         self.data = self._read(self.pos, max(count, _CHUNK))
