@@ -1,7 +1,8 @@
+# ruff: noqa: N815  (signals are named as Qt names them)
 """The one idiom for work that takes longer than a frame, and the way that other threads' news reach the window.
 
-`run(function, done, failed, owner, name=…)`: the function runs in a worker thread and touches no widget; `done(result)` or
-`failed(AppError)` is called in the GUI thread, unless the owner is gone or the job was cancelled by then.
+`run(function, done, failed, owner, name=…)`: the function runs in a worker thread and touches no widget; `done(result)`
+or `failed(AppError)` is called in the GUI thread, unless the owner is gone or the job was cancelled by then.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ _bridge: _Bridge | None = None
 
 def run(function: Callable[[], T], done: Callable[[T], object] | None, failed: Callable[[AppError], object] | None,
         owner: QObject, *, name: str, job: Job | None = None) -> Job:
-    """Run the function off the GUI thread; see the module's docstring. Give a `job` to report progress or be cancelled."""
+    """Run the function off the GUI thread; see the module's docstring. Give a `job` for progress and cancelling."""
     global _bridge
     if _bridge is None or not shiboken6.isValid(_bridge):
         _bridge = _Bridge()

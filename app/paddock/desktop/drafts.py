@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,6 @@ class Draft:
     plan: Plan
     saved: Plan | None = None
     profile: str | None = None
-    additions_off: tuple[str, ...] = ()
 
 
 def _path(paths: DataPaths) -> Path:
@@ -45,17 +43,3 @@ def save(paths: DataPaths, draft: Draft) -> None:
         part.replace(target)
     except OSError:
         return
-
-
-def with_plan(profile: Any, plan: Plan) -> Any:
-    """The profile with another plan."""
-    return _changed(profile, plan=plan)
-
-
-def with_name(profile: Any, name: str) -> Any:
-    """The profile under another name."""
-    return _changed(profile, name=name)
-
-
-def _changed(profile: Any, **values: Any) -> Any:
-    return replace(profile, **values) if is_dataclass(profile) else msgspec.structs.replace(profile, **values)

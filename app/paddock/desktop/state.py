@@ -1,12 +1,14 @@
+# ruff: noqa: N815  (signals are named as Qt names them)
 """The desk: what the window works on. One plan, its preview, the engines, the machine, the runs.
 
-Edits go view → `edit(plan)` → `planChanged` → (30 ms later, in a worker) preview → `previewChanged` → views. Nothing here
-waits: whatever may take longer than a frame goes through `bridge.run`.
+Edits go view → `edit(plan)` → `planChanged` → (30 ms later, in a worker) preview → `previewChanged` → views. Nothing
+here waits: whatever may take longer than a frame goes through `bridge.run`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from paddock.engine.model import Engine
 from paddock.errors import AppError
 from paddock.hardware.model import Machine
 from paddock.launch.model import Plan
+from paddock.launch.parsing import parse, parse_argv
 from paddock.server.model import State
 from paddock.text import Text
 
@@ -74,9 +77,9 @@ class Desk(QObject):
         self.profile: Any = None
         self.saved: Plan | None = None
         """What `plan` is compared with: the profile as saved, or the plan that was opened."""
-        self.additions_off: set[str] = set()
         self.launching = False
-        self._states: dict[int, State] = {}
+        self.keep_serving = bool(workspace.settings.keep_serving)
+        """whether the next server may outlive the window"""
         self._past: list[Plan] = []
         self._dirty = False
         self._busy = False
@@ -109,7 +112,6 @@ class Desk(QObject):
             if draft is not None:
                 self.profile = self._load_profile(draft.profile) if draft.profile else None
                 self.saved = self.profile.plan if self.profile is not None else draft.saved
-                self.additions_off = set(draft.additions_off)
                 self._set_plan(draft.plan)
         self._refresh.start()
 
@@ -131,8 +133,7 @@ class Desk(QObject):
     def _save_draft(self) -> None:
         if self.plan.settings or self.plan.environment:
             name = self.profile.name if self.profile is not None else None
-            drafts.save(self.workspace.paths,
-                        drafts.Draft(self.plan, self.saved, name, tuple(sorted(self.additions_off))))
+            drafts.save(self.workspace.paths, drafts.Draft(self.plan, self.saved, name))
 
     # -- engines and machine -------------------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class Desk(QObject):
 
     def _read_machine(self, refresh: bool) -> None:
         engine = self.engine()
-        bridge.run(lambda: self.workspace.machine(engine, refresh=refresh), self._machine_read, None, self,
+        bridge.run(lambda: self.workspace.machine(engine, again=refresh), self._machine_read, None, self,
                    name="machine")
 
     def _machine_read(self, machine: Machine) -> None:
@@ -225,10 +226,17 @@ class Desk(QObject):
     def read_line(self, line: str) -> None:
         """A command line becomes the plan; what was not understood stays in `plan.extra`."""
         try:
-            plan = self.workspace.text_plan(line)
+            plan = parse(line)
         except AppError as error:
             self.failed.emit(error)
             return
+        self.use_line(plan)
+
+    def use_line(self, plan: Plan) -> None:
+        """A plan that came from a command line, less what Paddock itself added to the line that was shown."""
+        added = self.preview.command.additions if self.preview is not None and self.preview.command else ()
+        own = {s for a in added for s in parse_argv(a.argv).settings if self.plan.find(s.option) is None}
+        plan = replace(plan, settings=tuple(s for s in plan.settings if s not in own))
         if self.saved is None:
             self.saved = plan
         self.edit(plan)
@@ -299,12 +307,12 @@ class Desk(QObject):
             return
         self.launching = True
         self.runsChanged.emit()
-        plan, off = self.plan, frozenset(self.additions_off)
+        plan = self.plan
         profile = self.profile.name if self.profile is not None else None
-        keep = bool(getattr(self.profile, "keep_serving", False))
-        restarts = int(getattr(self.profile, "restart_limit", 0))
+        keep = self.keep_serving
+        restarts = self.profile.restart_limit if self.profile is not None else self.workspace.settings.restart_limit
         bridge.run(lambda: self.workspace.launch(plan, profile=profile, anyway=anyway, listener=self._relay,
-                                                 keep_serving=keep, restart_limit=restarts, additions_off=off),
+                                                 keep_serving=keep, restart_limit=restarts),
                    self._launched, self._launch_failed, self, name="launch")
 
     def _launched(self, run: Run) -> None:
@@ -369,25 +377,21 @@ class Desk(QObject):
             self.failed.emit(error)
             return
         self.profile, self.saved = profile, profile.plan
+        self.keep_serving = profile.keep_serving
         self.edit(profile.plan)
         self.profileChanged.emit()
 
     def save_profile(self, name: str | None = None) -> bool:
         """Save the plan into the open profile, or as `name`; False (and `failed`) when it could not be written."""
-        from paddock.store import Profile
-
+        chosen = name or (self.profile.name if self.profile is not None else None)
         try:
-            if name is None and self.profile is not None:
-                profile = drafts.with_plan(self.profile, self.plan)
-            elif name:
-                profile = Profile(name=name, plan=self.plan)
-            else:
+            if not chosen:
                 raise AppError(Text("A profile needs a name."))
-            self.workspace.profiles.save(profile)
+            self.profile = self.workspace.save_profile(chosen, self.plan)
         except AppError as error:
             self.failed.emit(error)
             return False
-        self.profile, self.saved = profile, self.plan
+        self.saved = self.plan
         self.profileChanged.emit()
         self.planChanged.emit(self.plan)
         return True
@@ -402,12 +406,13 @@ class Desk(QObject):
         if old is None or old.name == name:
             return
         try:
-            self.workspace.profiles.save(drafts.with_name(old, name))
+            renamed = replace(old, name=name)
+            self.workspace.profiles.save(renamed)
             self.workspace.profiles.delete(old.name)
         except AppError as error:
             self.failed.emit(error)
             return
-        self.profile = drafts.with_name(old, name)
+        self.profile = renamed
         self.profileChanged.emit()
 
     def delete_profile(self) -> None:
@@ -422,7 +427,43 @@ class Desk(QObject):
         self.profileChanged.emit()
         self.planChanged.emit(self.plan)
 
+    # -- additions -----------------------------------------------------------------------------------------------
+
+    def switch_addition(self, addition_id: str, on: bool) -> None:
+        """What Paddock adds to the command can be switched off, for all launches, by the addition's id."""
+        off = set(self.workspace.settings.additions_off)
+        off = off - {addition_id} if on else off | {addition_id}
+        self.workspace.settings.additions_off = sorted(off)
+        self.save_settings()
+        self.refresh_preview()
+
+    def set_keep_serving(self, on: bool) -> None:
+        """Whether the next server may outlive the window; kept with the profile when one is open."""
+        self.keep_serving = on
+        if self.profile is not None:
+            try:
+                self.profile = replace(self.profile, keep_serving=on)
+                self.workspace.profiles.save(self.profile)
+            except AppError as error:
+                self.failed.emit(error)
+
     # -- settings ------------------------------------------------------------------------------------------------
+
+    def add_folder(self, folder: str) -> None:
+        """Look for models there too, from now on."""
+        folders = self.workspace.settings.model_folders
+        if folder not in folders:
+            self.workspace.settings.model_folders = [*folders, folder]
+            self.save_settings()
+        self.scan()
+
+    def add_engine(self, path: str) -> None:
+        """Ask this program too, from now on."""
+        paths = self.workspace.settings.engine_paths
+        if path not in paths:
+            self.workspace.settings.engine_paths = [*paths, path]
+            self.save_settings()
+        self.find_engines(refresh=True)
 
     def save_settings(self) -> None:
         try:

@@ -21,6 +21,8 @@ QToolTip{border:1px solid palette(mid);padding:4px 8px;color:palette(text);backg
 QLineEdit,QPlainTextEdit,QTextEdit,QComboBox,QAbstractSpinBox{border:1px solid palette(dark);border-radius:4px;
  background:palette(base);padding:0 8px;min-height:${h26}px;selection-background-color:palette(highlight);
  selection-color:palette(highlighted-text)}
+QLineEdit,QComboBox,QAbstractSpinBox{max-height:${h26}px}
+QLineEdit:focus,QComboBox:focus,QAbstractSpinBox:focus{max-height:${h24}px}
 QAbstractSpinBox{padding:0 2px 0 0}
 QAbstractSpinBox QLineEdit,QAbstractSpinBox QLineEdit:focus{border:0;background:transparent;min-height:0;padding:0}
 QComboBox QLineEdit,QComboBox QLineEdit:focus{border:0;background:transparent;min-height:0;padding:0}
@@ -69,14 +71,14 @@ QPushButton[link="true"]{border-color:transparent;background:transparent;color:p
 QPushButton[link="true"]:hover{text-decoration:underline}
 QPushButton[link="true"]:focus{border:2px solid palette(highlight);padding:0 3px}
 QPushButton::menu-indicator,QToolButton::menu-indicator{image:none;width:0}
-QFrame[segments="true"]{border:1px solid palette(dark);border-radius:4px;background:palette(base)}
+QFrame[segments="true"]{max-height:${h26}px;min-height:${h26}px;border:1px solid palette(dark);border-radius:4px;background:palette(base)}
 QToolButton[segment="true"]{border:0;border-radius:0;border-right:1px solid palette(mid);background:transparent;
- padding:0 13px;min-height:${h26}px;color:$text2}
+ padding:0 13px;min-height:${h26}px;max-height:${h26}px;color:$text2}
 QToolButton[segment="true"][last="true"]{border-right:0}
 QToolButton[segment="true"]:hover{background:palette(midlight)}
 QToolButton[segment="true"]:checked{background:$sel;color:palette(link);font-weight:600}
 QToolButton[segment="true"]:focus{border:2px solid palette(highlight);border-radius:3px;padding:0 11px;
- min-height:${h22}px}
+ min-height:${h22}px;max-height:${h22}px}
 QToolButton[segment="true"]:disabled{color:$text3;background:palette(alternate-base)}
 QToolButton[rail="true"]{border:0;border-left:3px solid transparent;border-radius:0;padding:0 3px 0 0;min-height:56px;
  background:transparent;color:$text2}

@@ -92,7 +92,7 @@ def _verdict(ask: Callable[[Plan], Estimate | None], plan: Plan, context: int) -
 
 
 def _largest(good: Callable[[int], bool], most: int, cancelled: Callable[[], bool]) -> int | None:
-    """The largest multiple of STEP up to `most` for which it is good; 0 when none is; None when cancelled or unknown."""
+    """The largest multiple of STEP up to `most` for which it is good; 0: none is; None: cancelled or unknown."""
     if most < STEP or cancelled():
         return None
     if good(most):

@@ -169,7 +169,7 @@ class Segments(QFrame):
         self._group.setExclusive(True)
         self._buttons: dict[str, QToolButton] = {}
         box = QHBoxLayout(self)
-        box.setContentsMargins(1, 1, 1, 1)
+        box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         for index, (key, text) in enumerate(choices):
             made = QToolButton()
@@ -245,7 +245,8 @@ class FixButton(QAbstractButton):
                          Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, right)
         painter.setFont(t.font("note", 500))
         painter.setPen(t.color("text"))
-        words = painter.fontMetrics().elidedText(self._sets, Qt.TextElideMode.ElideRight, max(0, room - used - t.px(12)))
+        space = max(0, room - used - t.px(12))
+        words = painter.fontMetrics().elidedText(self._sets, Qt.TextElideMode.ElideRight, space)
         painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
 
     def event(self, event: QEvent) -> bool:

@@ -1,4 +1,4 @@
-"""Patterns over colours: the second sign of every filled area. Drawn as lines in a clip, which scales with the screen."""
+"""Patterns over colours: the second sign of every filled area. Lines in a clip, since they scale with the screen."""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ class MemoryBar(QWidget):
             painter.setFont(t.font("caption"))
             painter.setPen(t.color("text2"))
             room = frame.adjusted(8, 0, -8, 0)
-            text = painter.fontMetrics().elidedText(self._values.unknown, Qt.TextElideMode.ElideRight, int(room.width()))
+            end = Qt.TextElideMode.ElideRight
+            text = painter.fontMetrics().elidedText(self._values.unknown, end, int(room.width()))
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_terms(self, painter: QPainter, frame: QRectF, scale: float) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from paddock.desktop.icons import paint_icon
@@ -59,11 +59,17 @@ def state_word(state: State | None) -> str:
 
 
 class Chip(QWidget):
-    """A verdict (or any tone) as icon, word and tint. Tones: ok, warn, bad, unk, accent (no tint: sel)."""
+    """A verdict (or any tone) as icon, word and tint. Tones: ok, warn, bad, unk, accent (no tint: sel).
+
+    With `set_menu_mark` it shows a chevron and can be pressed: `activated`.
+    """
+
+    activated = Signal()
 
     def __init__(self, text: str = "", icon_name: str = "", tone: str = "unk", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._text, self._icon, self._tone = text, icon_name, tone
+        self._menu = False
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self._restyle)
         self.setAccessibleName(text)
@@ -82,6 +88,32 @@ class Chip(QWidget):
     def text(self) -> str:
         return self._text
 
+    def set_menu_mark(self, on: bool) -> None:
+        """Show that pressing it opens something."""
+        if on != self._menu:
+            self._menu = on
+            self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if on else Qt.FocusPolicy.NoFocus)
+            self.setCursor(Qt.CursorShape.PointingHandCursor if on else Qt.CursorShape.ArrowCursor)
+            self._restyle()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if self._menu and event.button() == Qt.MouseButton.LeftButton:
+            self.activated.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._menu and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.activated.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
     @Slot()
     def _restyle(self) -> None:
         self.updateGeometry()
@@ -91,7 +123,8 @@ class Chip(QWidget):
         t = theme()
         self.setFont(t.font("body", 600))
         width = self.fontMetrics().horizontalAdvance(self._text) + t.px(14)
-        return QSize(width + (t.px(20) if self._icon else 0), t.px(24 if self._icon else 20))
+        width += (t.px(18) if self._icon else 0) + (t.px(16) if self._menu else 0)
+        return QSize(width, t.px(24 if self._icon else 20))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -111,6 +144,14 @@ class Chip(QWidget):
         painter.setPen(t.color(self._tone))
         painter.setFont(t.font("body", 600))
         painter.drawText(QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self._text)
+        if self._menu:
+            side = t.px(12)
+            paint_icon(painter, "chevron-down",
+                       QRectF(self.width() - side - t.px(5), (self.height() - side) / 2, side, side), self._tone)
+        if self.hasFocus():
+            painter.setPen(QPen(t.color("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 4, 4)
 
 
 class Count(QWidget):

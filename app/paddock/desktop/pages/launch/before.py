@@ -1,0 +1,162 @@
+"""Before you launch: what the checks found, and who holds memory already."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, panel, row, rule
+from paddock.desktop.parts.signs import SEVERITIES, Count, severity_word
+from paddock.desktop.theme import theme
+from paddock.desktop.tr import tr
+from paddock.launch.model import Issue, Severity
+from paddock.units import gib_text
+
+if TYPE_CHECKING:
+    from paddock.desktop.state import Desk
+    from paddock.hardware.model import Machine
+
+WIDTH = 412
+_MOST_HOLDERS = 4
+
+
+def holders(machine: Machine) -> list[tuple[str, str, int]]:
+    """(program, devices, bytes) on the GPUs, the largest first; [] when the drivers do not tell."""
+    sizes: dict[str, int] = defaultdict(int)
+    places: dict[str, set[str]] = defaultdict(set)
+    for device in machine.devices:
+        for process in device.processes or ():
+            if process.used_bytes:
+                name = process.name or tr("process {pid}", pid=process.pid)
+                sizes[name] += process.used_bytes
+                places[name].add(device.name)
+    found = sorted(sizes.items(), key=lambda item: -item[1])
+    return [(name, ", ".join(sorted(places[name])), size) for name, size in found]
+
+
+class IssueRow(QWidget):
+    """Icon, sentence, and the button that mends it."""
+
+    def __init__(self, desk: Desk, issue: Issue) -> None:
+        super().__init__()
+        name, role = SEVERITIES[issue.severity]
+        sign = IconLabel(name, 16, role, says=severity_word(issue.severity))
+        words = Label(str(issue.text), "note", wrap=True)
+        words.setAccessibleName(f"{severity_word(issue.severity)}: {issue.text}")
+        line = row(sign, words, gap=8, margins=(0, 8, 0, 8))
+        line.setStretch(1, 1)
+        line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+        if issue.fix is not None and issue.edits:
+            fix = button(str(issue.fix), None, lambda: desk.edit(issue.apply(desk.plan)), small=True)
+            fix.setMaximumWidth(theme().px(150))
+            fix.setToolTip(str(issue.fix))
+            line.addWidget(fix, 0, Qt.AlignmentFlag.AlignTop)
+        elif issue.fix is not None:
+            words.setText(f"{issue.text} {issue.fix}")
+        self.setLayout(line)
+
+
+class BeforePane(QScrollArea):
+    """The side pane of Launch; a tab where there is no room beside the form."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._shown: tuple[Issue, ...] | None = None
+        self._held: object = None
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setAutoFillBackground(False)
+        self.count = Count("")
+        self._issues = QVBoxLayout()
+        self._issues.setSpacing(0)
+        self.anyway = button(tr("Launch anyway"), "play", lambda: desk.launch(anyway=True))
+        self._anyway_row = QWidget()
+        self._anyway_row.setLayout(row(
+            Label(tr("An error stops the launch until it is mended."), "note", "text2", wrap=True), self.anyway))
+        self._notes = QVBoxLayout()
+        self._notes.setSpacing(4)
+        self._notes_title = Label(tr("About the estimate"), weight=600)
+        self._holders = QGridLayout()
+        self._holders.setHorizontalSpacing(16)
+        self._holders.setVerticalSpacing(theme().px(8))
+        self._holders.setColumnStretch(0, 1)
+        self._holders_title = Label(tr("Memory held by others"), weight=600)
+        self._holders_unit = Label("GiB", "note", "text2")
+        inner = panel("base", column(
+            row(Label(tr("Before you launch"), weight=600), self.count, None), rule(), self._issues,
+            self._anyway_row, 8, self._notes_title, self._notes, 8, row(self._holders_title, self._holders_unit, None), self._holders, None,
+            gap=8, margins=(16, 13, 16, 13)))
+        self.setWidget(inner)
+        desk.previewChanged.connect(self.refresh)
+        desk.planChanged.connect(self.refresh)
+        desk.runsChanged.connect(self.refresh)
+        desk.machineChanged.connect(self._show_holders)
+        self.refresh()
+        self._show_holders()
+
+    def issue_count(self) -> int:
+        return len(self._shown or ())
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the issues of the latest preview."""
+        preview = self._desk.preview
+        order = [Severity.ERROR, Severity.WARNING, Severity.HINT]
+        issues = tuple(sorted(preview.issues, key=lambda i: order.index(i.severity))) if preview is not None else ()
+        has_error = any(i.severity is Severity.ERROR for i in issues)
+        self._anyway_row.setVisible(has_error and not self._desk.live() and self._can_launch())
+        notes = preview.estimate.notes if preview is not None and preview.estimate is not None else ()
+        if issues != self._shown:
+            self._shown = issues
+            self._show_issues(issues)
+        empty_layout(self._notes)
+        for note in notes:
+            self._notes.addWidget(Label(str(note), "note", "text2", wrap=True))
+        self._notes_title.setVisible(bool(notes))
+
+    def _can_launch(self) -> bool:
+        return any(e.error is None for e in self._desk.engines or ()) and not self._desk.launching
+
+    def _show_issues(self, issues: tuple[Issue, ...]) -> None:
+        words = tr("{count} check", plural="{count} checks", count=len(issues)) if issues else tr("all clear")
+        self.count.setText(words)
+        empty_layout(self._issues)
+        for issue in issues:
+            self._issues.addWidget(IssueRow(self._desk, issue))
+            self._issues.addWidget(rule())
+        if not issues:
+            line = row(IconLabel("circle-check", 16, "ok"),
+                       Label(tr("Nothing stands in the way."), "note", "text2"), None, margins=(0, 8, 0, 8))
+            self._issues.addLayout(line)
+
+    @Slot()
+    def _show_holders(self) -> None:
+        machine = self._desk.machine
+        found = holders(machine) if machine is not None else []
+        told = machine is not None and any(d.processes is not None for d in machine.devices)
+        if (found, told) == self._held:
+            return
+        self._held = (found, told)
+        empty_layout(self._holders)
+        rows = found[:_MOST_HOLDERS]
+        if len(found) > _MOST_HOLDERS:
+            rest = found[_MOST_HOLDERS:]
+            rows.append((tr("{count} other", plural="{count} others", count=len(rest)), "", sum(r[2] for r in rest)))
+        for index, (name, places, size) in enumerate(rows):
+            self._holders.addWidget(Label(name, "note", elide="end"), index, 0)
+            self._holders.addWidget(Label(places, "note", "text2"), index, 1)
+            figure = Label(gib_text(size), "note")
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight)
+            self._holders.addWidget(figure, index, 2)
+        gpus = machine is not None and bool(machine.devices)
+        if not rows and gpus:
+            words = tr("No other program holds GPU memory.") if told else \
+                tr("This driver does not tell who holds memory.")
+            self._holders.addWidget(Label(words, "note", "text2", wrap=True), 0, 0)
+        for title in (self._holders_title, self._holders_unit):
+            title.setVisible(gpus)

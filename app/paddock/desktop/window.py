@@ -1,0 +1,408 @@
+"""The window: rail, pages, dock."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QHideEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShortcut,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QMainWindow,
+    QMessageBox,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from paddock.desktop.dock import Dock
+from paddock.desktop.dock.control import blocked, state_words
+from paddock.desktop.icons import icon, paint_icon
+from paddock.desktop.parts.basic import column, panel, row, rule
+from paddock.desktop.parts.blocks import Banner
+from paddock.desktop.parts.signs import STATES
+from paddock.desktop.state import LIVE, Desk
+from paddock.desktop.theme import theme
+from paddock.desktop.tr import tr
+from paddock.errors import AppError
+
+RAIL, RAIL_NARROW = 64, 48
+NARROW = 1000
+LOW = 640
+_PAGES = (("models", "ModelsPage"), ("launch", "LaunchPage"), ("run", "RunPage"), ("sessions", "SessionsPage"),
+          ("bench", "BenchPage"), ("settings", "SettingsPage"))
+
+
+class Page(Protocol):
+    """What a page has besides being a QWidget."""
+
+    title: str
+    icon: str
+
+
+class _Mark(QWidget):
+    """Our mark at the top of the rail."""
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        side = theme().px(28)
+        rect = self.rect()
+        rect.setRect((self.width() - side) // 2, (self.height() - side) // 2, side, side)
+        paint_icon(QPainter(self), "paddock", rect, "text")
+
+
+class RailButton(QToolButton):
+    """An icon over a word; `dot` is the role of a small mark, None for no mark."""
+
+    def __init__(self, text: str, icon_name: str, shortcut: str) -> None:
+        super().__init__()
+        self._dot: str | None = None
+        self.setText(text)
+        self.setIcon(icon(icon_name, "text2", checked="accent"))
+        self.setCheckable(True)
+        self.setProperty("rail", True)
+        self.setAccessibleName(text)
+        self.setToolTip(f"{text} ({shortcut})")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.set_narrow(False)
+
+    def set_narrow(self, narrow: bool) -> None:
+        side = theme().px(20)
+        self.setIconSize(QSize(side, side))
+        self.setFont(theme().font("caption"))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly if narrow else
+                                Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+
+    def set_dot(self, role: str | None, words: str = "") -> None:
+        if role != self._dot:
+            self._dot = role
+            self.update()
+        self.setAccessibleDescription(words)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._dot is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(theme().color("window"))
+        painter.setBrush(theme().color(self._dot))
+        size = theme().px(7)
+        painter.drawEllipse(self.width() // 2 + theme().px(8), theme().px(10), size, size)
+
+
+class MainWindow(QMainWindow):
+    """Pages are made when they are first shown, so that the window is there at once."""
+
+    def __init__(self, desk: Desk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.desk = desk
+        self.setWindowTitle("Paddock")
+        self.setWindowIcon(icon("paddock"))
+        self.setAcceptDrops(True)
+        self.setMinimumSize(760, 480)
+        self._pages: dict[str, QWidget] = {}
+        self._buttons: dict[str, RailButton] = {}
+        self._current = ""
+        self._closing = False
+        self._dock_wish: dict[str, bool] = {}
+        self._stack = QStackedWidget()
+        self.banner = Banner()
+        self.dock = Dock(desk)
+        self.dock.folded.connect(self._fold)
+        self._rail = self._make_rail()
+        self.setCentralWidget(self._body())
+        self._shortcuts()
+        desk.pageWanted.connect(self.show_page)
+        desk.failed.connect(self.show_error)
+        desk.runsChanged.connect(self._mark_run)
+        desk.runStateChanged.connect(self._mark_run)
+        desk.runDiagnosed.connect(self._mark_run)
+        self._restore()
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocus()
+
+    # -- building ------------------------------------------------------------------------------------------------
+
+    def _body(self) -> QWidget:
+        right = column(self.banner, self._stack, self.dock, gap=0)
+        right.setStretch(1, 1)
+        whole = QWidget()
+        line = row(self._rail, rule(vertical=True), right, gap=0)
+        line.setStretch(2, 1)
+        whole.setLayout(line)
+        return whole
+
+    def _make_rail(self) -> QWidget:
+        self._group = QButtonGroup(self)
+        self._group.setExclusive(True)
+        rail = panel("window")
+        rail.setFixedWidth(theme().px(RAIL))
+        box = QVBoxLayout(rail)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        mark = _Mark()
+        mark.setFixedHeight(theme().px(56))
+        box.addWidget(mark)
+        for name, class_name in _PAGES:
+            if name == "settings":
+                box.addStretch(1)
+            if not _page_exists(name, class_name):
+                continue
+            number = len(self._buttons) + 1
+            made = RailButton(page_word(name), _PAGE_ICONS[name], f"Ctrl+{number}")
+            made.clicked.connect(lambda _checked=False, chosen=name: self.show_page(chosen))
+            self._group.addButton(made)
+            self._buttons[name] = made
+            box.addWidget(made)
+        return rail
+
+    def _shortcuts(self) -> None:
+        for number, name in enumerate(self._buttons, 1):
+            self._shortcut(f"Ctrl+{number}", lambda chosen=name: self.show_page(chosen))
+        self._shortcut("Ctrl+Return", self._launch_or_nothing)
+        self._shortcut("Ctrl+.", self._stop_or_nothing)
+        self._shortcut("Ctrl+O", self.open_file)
+        self._shortcut("Ctrl+S", self._save)
+        self._shortcut("Ctrl+Z", self.desk.undo)
+        self._shortcut("Ctrl+L", self._focus_line)
+        self._shortcut("Ctrl+Q", self.close)
+
+    def _shortcut(self, keys: str, function: Any) -> None:
+        made = QShortcut(QKeySequence(keys), self)
+        made.activated.connect(function)
+
+    # -- pages ---------------------------------------------------------------------------------------------------
+
+    @Slot(str, object)
+    def show_page(self, name: str, what: object = None) -> None:
+        """Bring a page to the front, made if it was not there yet; pages with `show_item` get `what`."""
+        if name not in self._buttons:
+            return
+        page = self._pages.get(name)
+        if page is None:
+            page = _make_page(name, self.desk)
+            self._pages[name] = page
+            self._stack.addWidget(page)
+        self._current = name
+        self._buttons[name].setChecked(True)
+        self._stack.setCurrentWidget(page)
+        self.setWindowTitle(tr("{page} – Paddock", page=cast(Page, page).title))
+        self._arrange()
+        if what is not None and hasattr(page, "show_item"):
+            page.show_item(what)
+
+    def page(self, name: str) -> QWidget | None:
+        return self._pages.get(name)
+
+    @property
+    def current(self) -> str:
+        """The name of the page in front."""
+        return self._current
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The pages there are, in the rail's order."""
+        return tuple(self._buttons)
+
+    @Slot(bool)
+    def _fold(self, folded: bool) -> None:
+        self._dock_wish[self._current] = folded
+        self._arrange()
+
+    def _arrange(self) -> None:
+        narrow = self.width() < theme().px(NARROW)
+        self._rail.setFixedWidth(theme().px(RAIL_NARROW if narrow else RAIL))
+        for made in self._buttons.values():
+            made.set_narrow(narrow)
+        folded = self._dock_wish.get(self._current, self._current != "launch")
+        self.dock.set_folded(folded or self.height() < theme().px(LOW))
+        self.dock.show_line_when_folded(self._current == "run")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self.desk.set_visible(self.isVisible() and not self.isMinimized())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.desk.set_visible(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.desk.set_visible(False)
+
+    # -- news ----------------------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def show_error(self, error: AppError) -> None:
+        """A problem in words, above the page."""
+        why = " ".join(str(part) for part in (error.why, error.hint) if part)
+        self.banner.show_text("bad", str(error.what), why)
+
+    def show_notices(self, notices: list[Any]) -> None:
+        """Once, at the start: what was set aside or could not be read."""
+        if notices:
+            self.banner.show_text("warn", str(notices[0]), " ".join(str(n) for n in notices[1:]))
+
+    @Slot()
+    def _mark_run(self) -> None:
+        made = self._buttons.get("run")
+        if made is None:
+            return
+        state, words, tone = state_words(self.desk)
+        made.set_dot((tone or STATES[state][1]) if state is not None else None, words)
+
+    # -- acts ----------------------------------------------------------------------------------------------------
+
+    def _launch_or_nothing(self) -> None:
+        if not self.desk.live() and not blocked(self.desk):
+            self.desk.launch()
+
+    def _stop_or_nothing(self) -> None:
+        if self.desk.live():
+            self.desk.stop()
+
+    def _save(self) -> None:
+        page = self._pages.get("launch")
+        if page is not None and self._current == "launch":
+            cast(Any, page).save()
+
+    def _focus_line(self) -> None:
+        if self.dock.is_folded():
+            self._fold(False)
+        self.dock.line.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def open_file(self) -> None:
+        """Ask for a model file and open it on Launch."""
+        from PySide6.QtWidgets import QFileDialog
+
+        kinds = tr("Model files (*.gguf);;All files (*)")
+        path, _ = QFileDialog.getOpenFileName(self, tr("Open a model file"), "", kinds)
+        if path:
+            self.desk.open_model(path)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _dropped(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        path = _dropped(event)
+        if path is not None:
+            event.acceptProposedAction()
+            self.desk.open_model(path)
+
+    # -- closing -------------------------------------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        live = [run for run in self.desk.runs() if run.state in LIVE]
+        if live and not self._closing:
+            lasting = all(run.supervisor.spec.keep_serving for run in live)
+            choice = self.ask_to_close(len(live), lasting)
+            if choice == "cancel":
+                event.ignore()
+                return
+            if choice == "stop":
+                for run in live:
+                    run.stop()
+        self._closing = True
+        self._store()
+        event.accept()
+
+    def close_at_once(self) -> None:
+        """Without a question (a signal asked): servers are stopped."""
+        self._closing = True
+        self.close()
+
+    def ask_to_close(self, count: int, lasting: bool) -> str:
+        """stop, keep or cancel. Only a server that was launched to keep serving can outlive us (`lasting`)."""
+        box = QMessageBox(self)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Paddock")
+        box.setText(tr("A server is running.", plural="{count} servers are running.", count=count))
+        box.setInformativeText(
+            tr("Stop it with Paddock, or let it serve on without being watched?") if lasting else
+            tr("It stops with Paddock. To let a server outlive the window, choose “Keep serving” before launching it."))
+        stop = box.addButton(tr("Stop and quit"), QMessageBox.ButtonRole.AcceptRole)
+        keep = box.addButton(tr("Keep serving"), QMessageBox.ButtonRole.DestructiveRole) if lasting else None
+        box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(stop)
+        box.exec()
+        clicked = box.clickedButton()
+        return "stop" if clicked is stop else "keep" if keep is not None and clicked is keep else "cancel"
+
+    def _settings(self) -> QSettings:
+        path = self.desk.workspace.paths.root / "window.ini"
+        return QSettings(str(path), QSettings.Format.IniFormat)
+
+    def _store(self) -> None:
+        settings = self._settings()
+        settings.setValue("geometry", self.saveGeometry())
+        settings.setValue("page", self._current)
+        settings.sync()
+        if self.desk.workspace.settings.dock_folded != self._dock_wish:
+            self.desk.workspace.settings.dock_folded = dict(self._dock_wish)
+            self.desk.save_settings()
+
+    def _restore(self) -> None:
+        settings = self._settings()
+        geometry = settings.value("geometry")
+        if not (isinstance(geometry, QByteArray) and self.restoreGeometry(geometry)):
+            self.resize(1280, 800)
+        self._dock_wish.update(self.desk.workspace.settings.dock_folded)
+        page = settings.value("page")
+        self.show_page(page if page in self._buttons else next(iter(self._buttons)))
+
+
+_PAGE_ICONS = {"models": "boxes", "launch": "rocket", "run": "activity", "sessions": "history", "bench": "scale",
+               "settings": "sliders-horizontal"}
+
+
+def page_word(name: str) -> str:
+    """The word under a page's icon."""
+    return {"models": tr("Models"), "launch": tr("Launch"), "run": tr("Run"), "sessions": tr("Sessions"),
+            "bench": tr("Bench"), "settings": tr("Settings")}[name]
+
+
+def _page_exists(name: str, class_name: str) -> bool:
+    """Whether this version has the page; a page that is not there is left out of the rail."""
+    try:
+        found = importlib.util.find_spec(f"paddock.desktop.pages.{name}")
+    except ModuleNotFoundError:
+        return False
+    return found is not None and found.origin is not None and bool(class_name)
+
+
+def _make_page(name: str, desk: Desk) -> QWidget:
+    module = importlib.import_module(f"paddock.desktop.pages.{name}")
+    made = getattr(module, dict(_PAGES)[name])(desk)
+    return cast(QWidget, made)
+
+
+def _dropped(event: QDropEvent) -> Path | None:
+    """The model file that is being dropped, if there is one."""
+    for url in event.mimeData().urls():
+        path = Path(url.toLocalFile())
+        if path.suffix.lower() == ".gguf":
+            return path
+    return None
