@@ -60,7 +60,7 @@ def test_a_whole_pasted_block() -> None:
         $ export GGML_VK_VISIBLE_DEVICES=0;
         CUDA_VISIBLE_DEVICES=1,0 LLAMA_ARG_CTX_SIZE=8192 \\
           numactl --interleave=all ./build/bin/llama-server \\
-          -m '/models/my model.gguf' \\  
+          -m '/models/my model.gguf' \\
           -ot "blk\\.(1|2)\\.ffn_.*_exps=CPU,output=CUDA0" --metrics > server.log 2>&1 &
     """)
     assert plan.environment == (("GGML_VK_VISIBLE_DEVICES", "0"), ("CUDA_VISIBLE_DEVICES", "1,0"),

@@ -128,8 +128,10 @@ def _retired(option: Option, setting: Setting) -> Issue:
     moved = option.moved if setting.on else option.moved_off
     flag = _as_written(setting)
     if not moved:
-        return error("removed-flag", option.id, Text("{flag} is gone from llama.cpp. {why}", flag=flag,
-                                                     why=option.help), Text("Take it out."), ((option.id, None),))
+        why = Text("") if option.moved else option.help
+        return error("removed-flag", option.id,
+                     Text("{flag} is gone from llama.cpp: an engine of today would end at once. {why}", flag=flag,
+                          why=why), Text("Take it out."), ((option.id, None),))
     return error("removed-flag", option.id,
                  Text("{flag} is gone from llama.cpp: an engine of today would end at once.", flag=flag),
                  Text("Use {flags} instead.", flags=_flags(moved)), _edits(setting, moved))

@@ -111,7 +111,8 @@ def _plain(number: float | None) -> str:
 def _choice(q: Question, option: Option, value: str) -> Iterator[Issue]:
     known = engine_option(option, q.engine)
     choices = known.choices if known is not None and known.choices else option.choices
-    if value in choices or (value in option.choices and not (known is not None and known.choices)):
+    # A default that the help names but does not list is a choice too (--reasoning-format auto).
+    if value in choices or (known is not None and known.default is not None and value == known.default.strip("'")):
         return
     switches = {"on", "off"} <= set(choices)
     if switches and (value in ON or value in OFF or ("auto" in choices and value in AUTO)):
