@@ -60,6 +60,11 @@ def embeddings(b: Build, t: Traits) -> Tensor:
     return x if table is None else g.same(x, g.rows(table, b.inp_pos()))
 
 
+def one_layer(b: Build, t: Traits, layer: int, x: Tensor) -> Tensor:
+    """A layer by itself, all rows kept."""
+    return _layer(b, t, layer, x, None)
+
+
 def _loop_ends(b: Build, layer: int) -> bool:
     loops = max(1, b.shape.integer("num_loops", 1))
     physical = b.shape.layers_all // loops

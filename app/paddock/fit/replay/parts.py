@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from paddock.fit import architectures as arch_data
 from paddock.fit.memory import Sizes, cells_of, rows
 from paddock.fit.placement import HOST
 from paddock.fit.quants import QUANTISED, padded, row_bytes
-from paddock.fit.replay.nodes import F16, F32, FLASH, I32, I64, KEEP, Graph, Node, NotDescribed, Tensor, View
+from paddock.fit.replay.nodes import F16, F32, FLASH, I32, I64, KEEP, Graph, Node, NotDescribed, Tensor, View, bytes_of
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
 _MROPE = frozenset("qwen2vl qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp clef paddleocr qwen3tts".split())
+
+_FFN_SCALES = frozenset("""bitnet clef cohere2 cohere2moe deepseek32 dflash dots3note gemma4 glm-dsa hy_v3 llama mistral3
+nanbeige nemotron_h nemotron_h_moe qwen3 qwen35""".split())
+_EXPERT_SCALES = frozenset("""cohere2moe deepseek32 dots3note gemma4 glm-dsa hy_v3 llama mellum mistral3 nemotron_h
+nemotron_h_moe qwen35moe qwen3moe qwen3next qwen4exp""".split())
+_SHARED_SCALES = frozenset("""cohere2moe deepseek32 dots3note glm-dsa hy_v3 nemotron_h nemotron_h_moe qwen35moe qwen3next
+qwen4exp""".split())
+_CLAMPED_GLU = frozenset({"maple", "deepseek4", "glm5-next", "hy_v4"})
+"""The limit is part of the gated activation itself, not operations of its own."""
 
 
 @dataclass
@@ -50,6 +60,8 @@ class Build:
         self.streams = sizes.streams
         self.scale: Node | None = None
         self.deep: Node | None = None
+        self.chosen: Tensor | None = None
+        self.index: Any = None
 
     # leafs ------------------------------------------------------------------------------------------------------
 
@@ -194,7 +206,9 @@ class Build:
         return self.shape.numbers.get(key, float(self.shape.integers.get(key, 0)))
 
     def clamps(self, key: str, layer: int) -> bool:
-        """Whether this layer's gated activation is limited."""
+        """Whether this layer's gated activation is limited by operations of its own."""
+        if self.arch in _CLAMPED_GLU:
+            return False
         found = self.shape.lists.get(key)
         limit = found[layer] if found and layer < len(found) else self.number(key)
         return limit > 1e-6
@@ -308,7 +322,8 @@ class Build:
         """A product with a Hadamard matrix; the shape stays."""
         n = turn.ne[0]
         total = x.ne[0] * x.ne[1] * x.ne[2] * x.ne[3]
-        flat = self.g.view(x, n, total // n)
+        strided = isinstance(x, View) and x.size != bytes_of(x.type, x.ne)
+        flat = self.g.cont(x, (n, total // n, 1, 1)) if strided else self.g.view(x, n, total // n)
         return self.g.view(self.g.mm(turn, flat), *x.ne)
 
     def attention(self, layer: int, q: Tensor, k: Tensor | None, v: Tensor | None, *, sinks: Node | None = None,
@@ -379,10 +394,14 @@ class Build:
         g, shape, sizes, u = self.g, self.shape, self.sizes, self.u
         heads, hv = shape.heads[layer], shape.head_v[layer]
         extra = [sinks] if sinks is not None else []
-        k_view = g.view(k, 1, size=k.size)
-        v_view = g.view(v, 1, size=self._value_span(layer, v))
+        k_view: Tensor = g.view(k, 1, size=k.size)
+        v_view: Tensor = g.view(v, 1, size=self._value_span(layer, v))
         q_view = g.view(q, *q.ne, size=q.size)
         if self.flash:
+            if sizes.type_k == "f32":
+                k_view = g.new([k_view], k.size // 4, type_=F16)
+            if sizes.type_v == "f32":
+                v_view = g.new([v_view], v.size // 4, type_=F16)
             ne = hv, heads, u, 1
             out = Node(FLASH, (q_view, k_view, v_view, mask, *extra), F32, ne, 4 * hv * heads * u)
             flat: Tensor = g.view(out, hv * heads, u)
@@ -461,7 +480,8 @@ class Build:
 
     def _linear(self, layer: int, name: str, x: Tensor) -> Node:
         cur = self.mm(self.lw(layer, name + ".weight"), x)
-        for suffix in (".bias", ".scale"):
+        scaled = self.arch in (_SHARED_SCALES if name.endswith("shexp") else _FFN_SCALES)
+        for suffix in (".bias", ".scale") if scaled else (".bias",):
             extra = self.lw(layer, name + suffix)
             if extra is not None:
                 cur = self.g.same(cur, extra)
@@ -474,7 +494,7 @@ class Build:
         if w is None:
             raise NotDescribed
         cur = g.mm_id(w, x, ids)
-        scale = self.lw(layer, name + ".scale")
+        scale = self.lw(layer, name + ".scale") if self.arch in _EXPERT_SCALES else None
         if scale is not None:
             n = scale.ne[0]
             wide = g.new([g.view(scale, 1, n)], 1, n, x.ne[2])
@@ -609,7 +629,7 @@ class Build:
             self.outputs.append(cur)
             cur = g.rows(cur, after)
         self.outputs.append(cur)
-        head = self.output_weight()
+        head = self.w("token_embd.weight") if self.arch == "bitnet" else self.output_weight()
         if head is not None:
             cur = self.mm(head, cur, self.w("output.scale"))
             bias = self.w("output.bias")

@@ -36,9 +36,12 @@ def peaks(graph: Graph, devices: int, aligns: Sequence[int], *, pipeline: bool =
 
 def assign(graph: Graph, cpu: int, offload: int | None, pins: Sequence[tuple[Node, int]]) -> None:
     """Passes 1 to 4 of ggml_backend_sched_split_graph. `cpu` is the last backend."""
+    loose = False
     for leaf in graph.leafs:
-        if not leaf.buffered:
+        if leaf.is_input:
             leaf.device = cpu
+        elif not leaf.buffered:
+            loose = True
     for node, device in pins:
         node.device = device
     nodes = graph.nodes
@@ -60,6 +63,11 @@ def assign(graph: Graph, cpu: int, offload: int | None, pins: Sequence[tuple[Nod
                 node.device = device
                 break
     _spread(nodes, cpu)
+    if loose:
+        for node in nodes:
+            for s in node.src:
+                if s.base.device < 0:
+                    s.base.device = node.device
 
 
 def _batch(node: Node) -> int:

@@ -6,21 +6,31 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import dense, plan
+from paddock.fit.replay import dense, mla, mtp, plan
 from paddock.fit.replay.nodes import NotDescribed
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
 
+def _grow(b: Build) -> None:
+    arch = b.arch
+    if b.sizes.mtp:
+        mtp.build(b)
+    elif arch in mla.GRAPHED:
+        mla.build(b)
+    elif arch in dense.GRAPHED or not b.shape.known:
+        dense.build(b)
+    else:
+        raise NotDescribed
+
+
 def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> closed.ComputeEstimate | None:
     """Replay one context, or None where its architecture's graph is not described."""
     placement = weights.placement
     b = Build(shape, sizes, weights)
-    if sizes.mtp or (shape.architecture not in dense.GRAPHED and shape.known):
-        return None
     try:
-        dense.build(b)
+        _grow(b)
     except NotDescribed:
         return None
     devices = len(placement.devices)

@@ -102,7 +102,7 @@ TRAITS: dict[str, Traits] = {
     "gptneox": replace(_LN, parallel="gptneox"),
     "granite": _GRANITE,
     "granite_swa": replace(_GRANITE, activation=0),
-    "granitemoe": _GRANITE,
+    "granitemoe": replace(_GRANITE, rope="all"),
     "grok": Traits(post_attention="attn_output_norm", post_ffn="grok", softcap=True, logits="scale+softcap_key",
                    embedding="key"),
     "hunyuan-dense": Traits(norm_after_rope=True),

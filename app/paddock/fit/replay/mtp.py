@@ -1,0 +1,60 @@
+"""The second context that drafts with a model's own MTP block (graph_mtp in src/models)."""
+
+from __future__ import annotations
+
+from paddock.fit.replay import dense, mla
+from paddock.fit.replay.nodes import F32, I32, Node, NotDescribed, Tensor
+from paddock.fit.replay.parts import Build
+from paddock.fit.replay.traits import PLAIN, TRAITS
+
+_ROWS_FIRST = frozenset({"step35", "mimo2"})
+_FINAL = {"cohere2moe": "output_norm"}
+
+
+def build(b: Build) -> None:
+    """Token and hidden state joined, one layer, the head."""
+    g, layer = b.g, b.shape.layers
+    x = joined(b, layer)
+    cut = b.out_ids()
+    if b.arch in ("deepseek2", "deepseek32", "glm-dsa"):
+        middle = g.same(mla.attend(b, layer, b.lnorm(layer, "attn_norm", x)), x)
+        cur: Tensor = g.same(dense.feed_forward(b, mla.traits(b), layer, b.lnorm(layer, "ffn_norm", middle)), middle)
+    elif b.arch in dense.GRAPHED:
+        cur = dense.one_layer(b, TRAITS.get(b.arch, PLAIN), layer, x)
+    else:
+        raise NotDescribed
+    finish(b, layer, cur, cut)
+
+
+def joined(b: Build, layer: int) -> Node:
+    """The normed embedding beside the normed hidden state, projected back to one width."""
+    g = b.g
+    table = b.lw(layer, "nextn.embed_tokens.weight") or b.w("token_embd.weight")
+    if table is None:
+        raise NotDescribed
+    hidden = g.input(F32, b.embd, b.u)
+    token = g.rows(table, g.input(I32, b.u))
+    normed_h = b.norm(hidden, b.lw(layer, "nextn.hnorm.weight"))
+    normed_e = b.norm(token, b.lw(layer, "nextn.enorm.weight"))
+    both = g.new([normed_e, normed_h], 2 * b.embd, b.u)
+    return b.mm(b.lw(layer, "nextn.eh_proj.weight"), both, b.lw(layer, "nextn.eh_proj.scale"))
+
+
+def finish(b: Build, layer: int, cur: Tensor, cut: Node) -> None:
+    g = b.g
+    first = b.arch in _ROWS_FIRST
+    if first:
+        cur = g.rows(cur, cut)
+        b.outputs.append(cur)
+    norm = (b.lw(layer, "nextn.shared_head_norm.weight") or (b.lw(layer, "layer_output_norm.weight") if b.arch == "mimo2" else None)
+            or b.w("output_norm.weight"))
+    cur = b.norm(cur, norm)
+    if not first:
+        b.outputs.append(cur)
+        cur = g.rows(cur, cut)
+    head = b.lw(layer, "nextn.shared_head_head.weight")
+    scale = b.lw(layer, "nextn.shared_head_head.scale") if head is not None else b.w("output.scale")
+    out = b.mm(head or b.output_weight(), cur, scale)
+    b.outputs.append(out)
+    g.expand(out)
+    b.mark()
