@@ -19,16 +19,16 @@ OK, UNAUTHORISED, FORBIDDEN, NOT_FOUND, DISABLED = 200, 401, 403, 404, 501
 
 
 class Answer(Protocol):
-    """What one GET gave: the HTTP status, None when there was no answer in time, and the decoded body."""
+    """What one GET gave: the HTTP code, None when there was no answer in time, and the decoded body."""
 
     @property
-    def status(self) -> int | None: ...
+    def code(self) -> int | None: ...
     @property
     def data(self) -> Any: ...
 
 
 class ServerClient(Protocol):
-    """What the sampler asks of a client; each call ends within about a second. /metrics data: text or mapping."""
+    """What the sampler asks of a `server.Client`; each call ends within about a second."""
 
     def props(self) -> Answer: ...
     def slots(self) -> Answer: ...
@@ -217,7 +217,7 @@ class Sampler:
         self._props_due = now + self.spec.metrics_s * 0.95
         self._asleep = False
         answer = self._client.props() if self._client else None
-        if answer is None or answer.status != OK or not isinstance(answer.data, dict):
+        if answer is None or answer.code != OK or not isinstance(answer.data, dict):
             self._refused("props", answer, now)
             return False, False
         if answer.data.get("role") == "router" and not self._router:
@@ -234,7 +234,7 @@ class Sampler:
             return None, False
         self._metrics_due = now + self.spec.metrics_s * 0.95
         answer = self._client.metrics() if self._client else None
-        counters = read_counters(answer.data) if answer is not None and answer.status == OK else None
+        counters = read_counters(answer.data) if answer is not None and answer.code == OK else None
         if counters is None:
             self._counters.clear()
             self._refused("metrics", answer, now)
@@ -249,7 +249,7 @@ class Sampler:
         if self.spec.sleeps is not False and not (self._counters.processing > 0 or self._active_hint()):
             return (), False
         answer = self._client.slots() if self._client else None
-        if answer is None or answer.status != OK or not isinstance(answer.data, Sequence):
+        if answer is None or answer.code != OK or not isinstance(answer.data, Sequence):
             for rates in self._rates.values():
                 rates.forget()
             self._refused("slots", answer, now)
@@ -261,11 +261,11 @@ class Sampler:
 
     def _refused(self, what: str, answer: Answer | None, now: float) -> None:
         """Say once why there are no figures, and ask rarely from then on (each refused key is a line in the log)."""
-        status = answer.status if answer is not None else None
-        if status in (UNAUTHORISED, FORBIDDEN):
+        code = answer.code if answer is not None else None
+        if code in (UNAUTHORISED, FORBIDDEN):
             self._not_before = dict.fromkeys(("props", "metrics", "slots"), now + self.spec.refused_s)
             self._notice("key", Text("The server asks for a key that we do not have: live figures are off."))
-        elif status == DISABLED:
+        elif code == DISABLED:
             self._not_before[what] = now + self.spec.refused_s
             texts = {"metrics": Text("Metrics are off: start the server with --metrics for counters and waiting "
                                      "requests."),
@@ -273,7 +273,7 @@ class Sampler:
                                    "tokens per second.")}
             if what in texts:
                 self._notice(what, texts[what])
-        elif status == NOT_FOUND:
+        elif code == NOT_FOUND:
             self._not_before[what] = now + self.spec.refused_s
             self._notice(f"{what}_path", Text("The server does not know /{path}: is there an --api-prefix?", path=what))
 

@@ -179,16 +179,19 @@ class Series:
         return level
 
     def _decimated(self, column: _Column, level: int, first: int, last: int) -> tuple[Times, Floats]:
-        size = FACTOR ** (level + 1)
-        whole = column.built[level]
-        bin0, bin1 = first // size, min(whole, -(-last // size))
-        tail = slice(max(first, bin1 * size), last)
-        bins = max(0, bin1 - bin0)
-        t = np.empty(2 * bins + tail.stop - tail.start, np.float64)
-        y = np.empty(len(t), np.float32)
-        starts = np.arange(bin0, bin0 + bins) * size
-        t[0 : 2 * bins : 2], t[1 : 2 * bins : 2] = self._t[starts], self._t[starts + size // 2]
-        y[0 : 2 * bins : 2] = column.low[level][bin0 : bin0 + bins]
-        y[1 : 2 * bins : 2] = column.high[level][bin0 : bin0 + bins]
-        t[2 * bins :], y[2 * bins :] = self._t[tail], column.values[tail]
-        return t, y
+        """Whole bins of `level`, then what is left over in bins of the finer levels, then single samples."""
+        times: list[Times] = []
+        values: list[Floats] = []
+        for one in range(level, -1, -1):
+            size = FACTOR ** (one + 1)
+            bin0, bin1 = first // size, min(column.built[one], last // size + (one == level and last % size > 0))
+            if bin1 <= bin0:
+                continue
+            starts = np.arange(bin0, bin1) * size
+            times.append(np.stack((self._t[starts], self._t[starts + size // 2]), axis=1).ravel())
+            values.append(np.stack((column.low[one][bin0:bin1], column.high[one][bin0:bin1]), axis=1).ravel())
+            first = bin1 * size
+        if first < last:
+            times.append(self._t[first:last])
+            values.append(column.values[first:last])
+        return np.concatenate(times), np.concatenate(values)
