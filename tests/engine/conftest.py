@@ -58,9 +58,15 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def real_engine() -> engine.Engine:
-    """The llama.cpp of this environment or machine, probed."""
-    found = engine.default_engine(engine.find(), lambda one: engine.probe(one.path, source=one.source))
-    if found is None:
-        pytest.skip("no llama.cpp here: install the engine extra")
-    return found
+def real_engines() -> list[engine.Engine]:
+    """Every llama.cpp of this environment and machine that answers its probe."""
+    found = [engine.probe(one.path, source=one.source) for one in engine.find()]
+    if usable := [one for one in found if one.error is None]:
+        return usable
+    pytest.skip("no llama.cpp here: install the engine extra")
+
+
+@pytest.fixture(scope="session")
+def real_engine(real_engines: list[engine.Engine]) -> engine.Engine:
+    """The default one."""
+    return real_engines[0]

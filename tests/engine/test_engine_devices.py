@@ -73,6 +73,15 @@ def test_a_machine_without_a_gpu_lists_none(name: str) -> None:
     assert parse_devices((DATA / name).read_text()) == ()
 
 
+def test_recorded_lists_of_real_devices() -> None:
+    rpc = parse_devices((DATA / "llama-11434-list-devices-rpc.txt").read_text())
+    assert [(d.name, d.kind, d.description, d.total_bytes) for d in rpc] == [
+        ("RPC0", "rpc", "127.0.0.1:50152", 24105 * MIB), ("RPC1", "rpc", "127.0.0.1:50153", 24105 * MIB)]
+    vulkan = parse_devices((DATA / "llama-server-10434-list-devices-llvmpipe.txt").read_text())
+    assert [(d.name, d.description, d.free_bytes) for d in vulkan] == [
+        ("Vulkan0", "llvmpipe (LLVM 15.0.6, 256 bits)", 2048 * MIB)]
+
+
 def test_a_crash_while_listing_is_told_and_the_engine_stays_usable(server: Callable[..., Path]) -> None:
     found = engine.probe(server(__list_devices="echo 'vk: device lost' >&2; kill -SEGV $$"), source="test")
     assert found.error is None

@@ -14,20 +14,22 @@ from paddock.engine.running import probe_environment
 from paddock.errors import AppError
 
 
-def test_its_help_is_understood_to_the_last_flag(real_engine: engine.Engine) -> None:
-    assert real_engine.flags_verified
-    output = subprocess.run([*real_engine.serve, "--completion-bash"], capture_output=True, text=True, timeout=30,
-                            check=True, stdin=subprocess.DEVNULL).stdout
-    listed = output.partition('opts="')[2].partition('"')[0].split()
-    assert listed
-    assert [name for option in real_engine.options for name in option.names] == listed
+def test_the_help_of_each_is_understood_to_the_last_flag(real_engines: list[engine.Engine]) -> None:
+    for one in real_engines:
+        assert one.flags_verified
+        with probe_environment({}, one.environment) as environ:
+            output = subprocess.run([*one.serve, "--completion-bash"], capture_output=True, text=True, timeout=30,
+                                    check=True, stdin=subprocess.DEVNULL, env=environ).stdout
+        listed = output.partition('opts="')[2].partition('"')[0].split()
+        assert listed
+        assert [name for option in one.options for name in option.names] == listed
 
 
 def test_every_tool_that_was_found_answers(real_engine: engine.Engine) -> None:
-    assert real_engine.tool("bench")
-    for name in ("bench", "batched-bench", "fit-params"):
-        argv = real_engine.tool(name)
-        assert argv is not None
+    found = [argv for name in ("bench", "batched-bench", "fit-params") if (argv := real_engine.tool(name))]
+    if not found:
+        pytest.skip("this engine has no tools beside it")
+    for argv in found:
         with probe_environment({}, real_engine.environment) as environ:
             run = subprocess.run([*argv, "--help"], capture_output=True, text=True, timeout=30, check=False,
                                  stdin=subprocess.DEVNULL, env=environ)

@@ -243,6 +243,27 @@ answer = [steps[0], steps[-1], back[-1], inits, balance.count("shutdown") - bala
     assert after == [False, False]
 
 
+def test_after_the_machine_slept_the_driver_is_opened_anew_at_once(with_driver: Driver, tmp_path: Path) -> None:
+    code = SURVEY + """
+import time
+log = Path(os.environ["FAKE_NVML_LOG"])
+now, wall = [100.0], [1e9]
+time.time = lambda: wall[0]
+readings = hardware.Readings(machine, lambda: [], clock=lambda: now[0])
+readings.read()
+log.write_text("")
+counts = []
+for seconds in (1, 1, 7200, 1):
+    now[0] += 1
+    wall[0] += seconds
+    readings.read()
+    counts.append(log.read_text().split().count("init"))
+readings.close()
+answer = counts
+"""
+    assert with_driver(code) == [0, 0, 1, 1]
+
+
 def test_free_memory_is_read_anew(with_driver: Driver, tmp_path: Path) -> None:
     code = SURVEY + """
 stale = dataclasses.replace(machine, devices=tuple(dataclasses.replace(d, free_bytes=1) for d in machine.devices))

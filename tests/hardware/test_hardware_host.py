@@ -13,20 +13,20 @@ import pytest
 
 from paddock.engine import EngineDevice
 from paddock.hardware import Readings, host, refresh, survey
-from paddock.hardware.nvml import Nvml
+from paddock.hardware.drivers import Driver
 from paddock.hardware.processes import ProcessTree
 from paddock.text import Text
 
 GIB = 1 << 30
 
 
-def no_driver() -> tuple[Nvml | None, Text]:
-    return None, Text("none")
+def no_driver() -> tuple[list[Driver], list[Text]]:
+    return [], [Text("none")]
 
 
 @pytest.fixture
 def without_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.hardware.surveying.open_nvml", no_driver)
+    monkeypatch.setattr("paddock.hardware.surveying.open_drivers", no_driver)
 
 
 @pytest.mark.usefixtures("without_driver")
@@ -68,6 +68,15 @@ def test_a_device_that_shares_the_host_s_memory_is_never_larger_than_it(
 
 
 @pytest.mark.usefixtures("without_driver")
+@pytest.mark.parametrize(("free", "assumed"), [(8 * GIB, True), (8 * GIB - 1, False), (0, False), (None, False)])
+def test_a_listing_that_calls_all_of_it_free_is_not_believed(free: int | None, assumed: bool) -> None:
+    listed = EngineDevice("SYCL0", "Intel(R) Arc(TM) A770", 8 * GIB, free)
+    machine = survey([listed])
+    assert machine.devices[0].free_assumed is assumed
+    assert refresh(machine, [listed]).devices[0].free_assumed is assumed
+
+
+@pytest.mark.usefixtures("without_driver")
 def test_refreshing_takes_the_engine_s_new_figures_where_no_driver_tells() -> None:
     listed = EngineDevice("Vulkan0", "Card", 16 * GIB, 15 * GIB)
     machine = survey([listed])
@@ -80,15 +89,15 @@ def test_refreshing_takes_the_engine_s_new_figures_where_no_driver_tells() -> No
 def test_readings_without_a_driver_are_nan_and_the_driver_is_not_even_looked_for(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paddock.hardware.surveying.open_nvml", no_driver)
+    monkeypatch.setattr("paddock.hardware.surveying.open_drivers", no_driver)
     machine = survey([EngineDevice("Vulkan0", "Card", 16 * GIB, 15 * GIB)])
     asked: list[int] = []
 
-    def open_driver() -> tuple[Nvml | None, object]:
+    def open_with() -> tuple[list[Driver], object]:
         asked.append(1)
-        return None, None
+        return [], None
 
-    readings = Readings(machine, lambda: [os.getpid()], open_driver=open_driver)
+    readings = Readings(machine, lambda: [os.getpid()], open_with=open_with)
     reading = readings.read()
     readings.close()
     assert asked == []

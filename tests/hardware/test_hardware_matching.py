@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,6 +119,32 @@ def test_the_log_wins_over_what_was_matched_before() -> None:
 def test_a_log_without_a_known_bus_changes_nothing(line: str) -> None:
     before = machine(Device("CUDA0", "cuda", FAST.name, None, None))
     assert confirm_from_log(before, [line]) is before
+
+
+def test_recorded_lines_of_devices_without_a_bus_change_nothing() -> None:
+    lines = (Path(__file__).parent.parent / "data" / "engine" / "using-device-lines.txt").read_text().splitlines()
+    assert len(lines) == 2
+    before = machine(Device("Vulkan0", "vulkan", "llvmpipe", None, None), Device("RPC0", "rpc", "h:1", None, None))
+    assert confirm_from_log(before, lines) is before
+
+
+AMD = (Gpu(0, None, "0000:03:00.0", "AMD GPU 0", 24 * GIB, maker="amd"),
+       Gpu(1, None, "0000:83:00.0", "AMD GPU 1", 16 * GIB, maker="amd"))
+
+
+def test_cards_of_amd_are_told_apart_by_their_size_alone() -> None:
+    devices = [EngineDevice("ROCm0", "AMD Radeon RX 7800 XT", 16 * GIB, 0),
+               EngineDevice("ROCm1", "AMD Radeon RX 7900 XTX", 24 * GIB, 0),
+               EngineDevice("Vulkan0", "AMD Radeon RX 7900 XTX (RADV NAVI31)", 24 * GIB, 0)]
+    assert match(devices, AMD, {}) == {"ROCm0": AMD[1], "ROCm1": AMD[0], "Vulkan0": AMD[0]}
+    twins = (AMD[0], Gpu(1, None, "0000:83:00.0", "AMD GPU 1", 24 * GIB, maker="amd"))
+    assert set(match([devices[1], EngineDevice("ROCm2", "x", 24 * GIB, 0)], twins, {}).values()) == {None}
+    assert match([devices[1]], twins, {}) == {"ROCm1": None}
+
+
+def test_the_only_card_of_amd_is_the_only_device_of_amd_whatever_its_size() -> None:
+    apu = EngineDevice("ROCm0", "AMD Radeon(TM) 8060S Graphics", 96 * GIB, 0)
+    assert match([apu, device("CUDA0", FAST)], [AMD[0], FAST], {}) == {"ROCm0": AMD[0], "CUDA0": FAST}
 
 
 @given(st.text(max_size=80), st.sampled_from(["", "PCI_BUS_ID", "FASTEST_FIRST", "?"]))

@@ -14,8 +14,7 @@ from paddock.engine import EngineDevice
 from paddock.hardware.model import Gpu
 
 _NUMBER = re.compile(r"(\d+)$")
-_BY_DRIVER = frozenset({"cuda", "vulkan"})
-"""Backends that can drive a card that NVML reads."""
+_AMD = re.compile(r"\b(AMD|Radeon)\b", re.I)
 _LEAST, _MOST = 0.85, 1.03
 """The engine's total over the driver's: CUDA leaves out what the driver keeps for itself (2 to 4 % and more)."""
 
@@ -68,18 +67,18 @@ def _by_entry(ordered: Sequence[Gpu], entries: Sequence[str]) -> list[Gpu] | Non
 
 
 def match(devices: Sequence[EngineDevice], gpus: Sequence[Gpu], environ: Mapping[str, str]) -> dict[str, Gpu | None]:
-    """A card for each device that the driver's readings could belong to; None: can't tell which.
+    """A card for each device that a driver's readings could belong to; None: can't tell which.
 
-    Devices of other makers and of RPC servers do not appear.
+    Devices whose maker's driver is not here, and those of RPC servers, do not appear.
     """
-    found: dict[str, Gpu | None] = {}
+    nvidia = [gpu for gpu in gpus if gpu.maker == "nvidia"]
     cuda = [device for device in devices if device.kind == "cuda"]
-    order = visible(gpus, environ)
-    if order is not None:
-        found |= _in_order(cuda, order)
-    else:
-        found |= _by_name(cuda, gpus)
-    return found | _by_name([device for device in devices if device.kind == "vulkan"], gpus)
+    vulkan = [device for device in devices if device.kind == "vulkan"]
+    order = visible(nvidia, environ)
+    found = _by_name(cuda, nvidia) if order is None else _in_order(cuda, order)
+    found |= _by_name(vulkan, nvidia)
+    amd = [one for one in devices if one.kind == "rocm" or (one in vulkan and _AMD.search(one.description))]
+    return found | _by_size(amd, [gpu for gpu in gpus if gpu.maker == "amd"])
 
 
 def _in_order(devices: Sequence[EngineDevice], order: Sequence[Gpu]) -> dict[str, Gpu | None]:
@@ -103,6 +102,25 @@ def _by_name(devices: Sequence[EngineDevice], gpus: Sequence[Gpu]) -> dict[str, 
         if fitting or device.kind == "cuda":
             found[device.name] = fitting[0] if len(fitting) == 1 and len(twins) == 1 else None
     return found
+
+
+def _by_size(devices: Sequence[EngineDevice], gpus: Sequence[Gpu]) -> dict[str, Gpu | None]:
+    """AMD's driver has no names: a card is claimed where it is the only one, or the only one of its size.
+
+    Two backends may list one card each in its own way; what is alone is judged within one backend.
+    """
+    found: dict[str, Gpu | None] = {}
+    for device in devices if gpus else ():
+        others = [one for one in devices if one.kind == device.kind]
+        fitting = [gpu for gpu in gpus if _same_size(device, gpu)]
+        rivals = [one for one in others if fitting and _same_size(one, fitting[0])]
+        alone = len(gpus) == len(others) == 1
+        found[device.name] = gpus[0] if alone else fitting[0] if len(fitting) == len(rivals) == 1 else None
+    return found
+
+
+def _same_size(device: EngineDevice, gpu: Gpu) -> bool:
+    return bool(device.total_bytes and gpu.total_bytes and _LEAST <= device.total_bytes / gpu.total_bytes <= _MOST)
 
 
 def same(device: EngineDevice, gpu: Gpu) -> bool:

@@ -18,7 +18,7 @@ class GpuProcess:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A card as its driver tells it (NVML). `index` is NVML's own."""
+    """A card as its driver tells it (NVIDIA's NVML, AMD's part of Linux' sysfs). `index` is that driver's own."""
 
     index: int
     uuid: str | None
@@ -30,6 +30,7 @@ class Gpu:
     pcie_generation: int | None = None
     pcie_width: int | None = None
     error: Text | None = None
+    maker: str = "nvidia"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class Device:
     match_note: Text | None = None
     processes: tuple[GpuProcess, ...] | None = None
     """None: not told by this driver."""
+    free_assumed: bool = False
+    """The engine listed the total as free, as backends do that cannot count (SYCL without sysman, Vulkan without
+    memory budget, an RPC server on a processor): what is really free is not known."""
 
 
 @dataclass(frozen=True)

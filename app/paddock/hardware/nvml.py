@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
+from paddock.hardware.drivers import Card, Memory
 from paddock.hardware.model import Gpu, GpuProcess
 from paddock.text import Text
 
@@ -27,26 +28,6 @@ _REASONS = {
     0x400: "reliability",
 }
 """nvml.h, clocks event reasons; idle (1) and clocks that somebody set (2) are no throttling."""
-
-
-@dataclass(frozen=True)
-class Card:
-    """One card or MIG instance that the driver lists. handle None: the driver lost it."""
-
-    gpu: Gpu
-    handle: Any
-    mig: bool = False
-    memory_unsupported: bool = False
-    """The driver says that it cannot tell this card's memory: so where CPU and GPU share one."""
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes, as the driver counts them now."""
-
-    total_bytes: int
-    used_bytes: int
-    free_bytes: int
 
 
 _never: list[Text] = []
@@ -139,7 +120,7 @@ class Nvml:
             if handle is None:
                 gpu = Gpu(index, None, None, f"GPU {index}", None, driver, cuda,
                           error=Text("The driver cannot reach this card."))
-                found.append(Card(gpu, None))
+                found.append(Card(gpu, None, self))
                 continue
             found.extend(self._instances(index, handle, driver, cuda) or [self._card(index, handle, driver, cuda)])
         return found
@@ -160,7 +141,7 @@ class Nvml:
             pcie_width=self._link(handle, "nvmlDeviceGetMaxPcieLinkWidth"),
             error=None if memory or unsupported else Text("The driver cannot read this card."),
         )
-        return Card(gpu, handle, mig, unsupported)
+        return Card(gpu, handle, self, mig, unsupported)
 
     def _link(self, handle: Any, name: str) -> int | None:
         value = self._call(name, handle)
@@ -175,7 +156,8 @@ class Nvml:
         pci = self._call("nvmlDeviceGetPciInfo", parent)
         cards = [self._card(index, handle, driver, cuda, mig=True) for handle in handles if handle is not None]
         bus = normal_pci(pci.busId) if pci is not None else None
-        return [Card(_on_bus(card.gpu, bus), card.handle, True, card.memory_unsupported) for card in cards]
+        # An instance has no bus address of its own: it lies on its card's.
+        return [replace(card, gpu=replace(card.gpu, pci_id=card.gpu.pci_id or bus)) for card in cards]
 
     def memory(self, card: Card) -> Memory | None:
         return self._memory(card.handle)[0]
@@ -193,8 +175,8 @@ class Nvml:
             return None, told.total == 0
         return Memory(told.total, told.used, told.free), False
 
-    def processes(self, card: Card) -> tuple[GpuProcess, ...] | None:
-        """Who uses a card, one entry a process; None where this driver does not tell."""
+    def processes(self, card: Card, pids: frozenset[int] = frozenset()) -> tuple[GpuProcess, ...] | None:
+        """Who uses a card, one entry a process, whatever `pids`; None where this driver does not tell."""
         lists = [self._call(f"nvmlDeviceGet{kind}RunningProcesses", card.handle) for kind in ("Compute", "Graphics")]
         if all(one is None for one in lists):
             return None
@@ -251,12 +233,6 @@ def normal_pci(bus_id: str | bytes) -> str | None:
     except ValueError:
         return None
     return f"{domain:04x}:{parts[1]}:{parts[2]}"
-
-
-def _on_bus(gpu: Gpu, bus: str | None) -> Gpu:
-    """A MIG instance has no bus address of its own: it lies on its card's."""
-    return Gpu(gpu.index, gpu.uuid, gpu.pci_id or bus, gpu.name, gpu.total_bytes, gpu.driver, gpu.cuda,
-               gpu.pcie_generation, gpu.pcie_width, gpu.error)
 
 
 def _sane(value: Any, most: float) -> float | None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import psutil
 
 from paddock.hardware import host
+from paddock.hardware.drivers import Card, Driver, all_cards, key_of
 from paddock.hardware.model import Device, DeviceReading, Machine, Reading
-from paddock.hardware.nvml import Card, Nvml, open_nvml
 from paddock.hardware.processes import ProcessTree
+from paddock.hardware.surveying import open_drivers
 
 NAN = math.nan
 _REOPEN_S = 30.0
@@ -32,7 +33,7 @@ class _Throughput:
 class Readings:
     """Reads a machine now and then, for one thread. `pids()` gives the root pids whose trees are asked about.
 
-    The driver is opened with the first reading, not before; a card that is lost is looked for again after half a
+    The drivers are opened with the first reading, not before; a card that is lost is looked for again after half a
     minute, or when the machine wakes. After `close()` nothing is held and every field of a reading is NaN.
     """
 
@@ -41,14 +42,14 @@ class Readings:
         machine: Machine,
         pids: Callable[[], Iterable[int]],
         *,
-        open_driver: Callable[[], tuple[Nvml | None, object]] = open_nvml,
+        open_with: Callable[[], tuple[Sequence[Driver], object]] = open_drivers,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._devices = machine.devices
         self._tree = ProcessTree(pids, clock)
-        self._open_driver = open_driver
+        self._open_with = open_with
         self._clock = clock
-        self._nvml: Nvml | None = None
+        self._drivers: Sequence[Driver] = ()
         self._cards: dict[str, Card] = {}
         self._opened_at = -math.inf
         self._wanted = any(device.gpu is not None for device in machine.devices)
@@ -77,61 +78,54 @@ class Readings:
         )
 
     def close(self) -> None:
-        """Let go of the driver. May be called twice."""
+        """Let go of the drivers. May be called twice."""
         self._wanted = False
         self._drop()
 
     def _drop(self) -> None:
-        if self._nvml:
-            self._nvml.close()
-        self._nvml = None
-        self._cards = {}
+        for driver in self._drivers:
+            driver.close()
+        self._drivers, self._cards = (), {}
 
     def _keep_open(self, now: float) -> None:
         drift = time.time() - now
         slept, self._drift = drift - self._drift > _JUMP_S, drift
-        broken = self._nvml is None or self._nvml.lost
+        missing = {device.name for device in self._devices if device.gpu} - set(self._cards)
+        broken = bool(missing) or any(driver.lost for driver in self._drivers)
         if not self._wanted or not (slept or (broken and now - self._opened_at >= _REOPEN_S)):
             return
         self._opened_at = now
         self._drop()
-        self._nvml, _ = self._open_driver()
-        if self._nvml:
-            self._cards = self._cards_by_device(self._nvml)
-
-    def _cards_by_device(self, nvml: Nvml) -> dict[str, Card]:
-        cards = nvml.cards()
-        found: dict[str, Card] = {}
-        for device in self._devices:
-            gpu = device.gpu
-            for card in cards if gpu else ():
-                known = gpu is not None and (gpu.uuid or gpu.pci_id)
-                if gpu and (card.gpu.uuid or card.gpu.pci_id) == known and (known or card.gpu.index == gpu.index):
-                    found[device.name] = card
-        return found
+        self._drivers, _ = self._open_with()
+        listed = {card.key: card for card in all_cards(self._drivers)}
+        self._cards = {
+            device.name: listed[key_of(device.gpu)] for device in self._devices
+            if device.gpu and key_of(device.gpu) in listed}
 
     def _measure_pcie(self, now: float) -> None:
         """One card a reading, each at most once a second: the driver blocks for 40 ms."""
         names = list(self._cards)
-        if not self._nvml or not names:
+        if not names:
             return
         self._pcie_turn = (self._pcie_turn + 1) % len(names)
         name = names[self._pcie_turn]
+        card = self._cards[name]
         last = self._pcie.setdefault(name, _Throughput())
-        if now - last.t < _PCIE_EVERY_S or self._cards[name].handle is None:
+        if now - last.t < _PCIE_EVERY_S or card.handle is None:
             return
-        received, sent = self._nvml.pcie_bytes_per_s(self._cards[name])
+        received, sent = card.driver.pcie_bytes_per_s(card)
         self._pcie[name] = _Throughput(now, _nan(received), _nan(sent))
 
     def _device(
         self, device: Device, now: float, pids: frozenset[int], ram_total: float, ram_available: float
     ) -> DeviceReading:
-        card, nvml = self._cards.get(device.name), self._nvml
-        if nvml is None or card is None or card.handle is None:
+        card = self._cards.get(device.name)
+        if card is None or card.handle is None:
             return _silent(device.name)
-        used, free = self._memory(nvml, card, device.integrated, ram_total, ram_available)
-        gpu_pct, memory_pct = nvml.utilisation(card)
-        sm_mhz, memory_mhz = nvml.clocks_mhz(card)
+        driver = card.driver
+        used, free = _memory(card, device.integrated, ram_total, ram_available)
+        gpu_pct, memory_pct = driver.utilisation(card)
+        sm_mhz, memory_mhz = driver.clocks_mhz(card)
         pcie = self._pcie.get(device.name, _Throughput())
         if now - pcie.t > _PCIE_HOLDS_S:
             pcie = _Throughput()
@@ -139,35 +133,37 @@ class Readings:
             device=device.name,
             used_bytes=used,
             free_bytes=free,
-            process_bytes=_process_bytes(nvml, card, pids),
+            process_bytes=_process_bytes(card, pids),
             utilisation_pct=_nan(gpu_pct),
             memory_utilisation_pct=_nan(memory_pct),
             sm_clock_mhz=_nan(sm_mhz),
             memory_clock_mhz=_nan(memory_mhz),
-            power_w=_nan(nvml.power_w(card)),
-            temperature_c=_nan(nvml.temperature_c(card)),
+            power_w=_nan(driver.power_w(card)),
+            temperature_c=_nan(driver.temperature_c(card)),
             pcie_rx_bytes_per_s=pcie.received,
             pcie_tx_bytes_per_s=pcie.sent,
-            throttle=nvml.throttle(card),
+            throttle=driver.throttle(card),
         )
 
-    @staticmethod
-    def _memory(
-        nvml: Nvml, card: Card, integrated: bool, ram_total: float, ram_available: float
-    ) -> tuple[float, float]:
-        if integrated:
-            return ram_total - ram_available, ram_available
-        memory = nvml.memory(card)
-        return (NAN, NAN) if memory is None else (float(memory.used_bytes), float(memory.free_bytes))
+
+def _memory(card: Card, integrated: bool, ram_total: float, ram_available: float) -> tuple[float, float]:
+    """Used and free. Where NVIDIA's card shares the host's memory its driver's figures mislead: the host's are true."""
+    if integrated and card.gpu.maker == "nvidia":
+        return ram_total - ram_available, ram_available
+    memory = card.driver.memory(card)
+    if memory is None:
+        return NAN, NAN
+    free = float(memory.free_bytes)
+    return float(memory.used_bytes), min(free, ram_available) if integrated else free
 
 
-def _process_bytes(nvml: Nvml, card: Card, pids: frozenset[int]) -> float:
+def _process_bytes(card: Card, pids: frozenset[int]) -> float:
     """What these processes hold on a card: NaN where the driver tells no list, no sizes, or pids of another world.
 
     In a container the driver's pids may be the host's: a pid that does not exist here says so, and zero would be
     a guess then.
     """
-    processes = nvml.processes(card)
+    processes = card.driver.processes(card, pids)
     if processes is None or not pids:
         return NAN
     ours = [one.used_bytes for one in processes if one.pid in pids]

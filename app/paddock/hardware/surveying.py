@@ -6,16 +6,20 @@ import dataclasses
 import os
 import platform
 import re
+import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import psutil
 
 from paddock.engine import EngineDevice
 from paddock.hardware import host
+from paddock.hardware.amd import AmdGpus
+from paddock.hardware.drivers import Card, Driver, all_cards, key_of
 from paddock.hardware.matching import match, visible
 from paddock.hardware.model import Device, Gpu, GpuProcess, Machine
-from paddock.hardware.nvml import Card, Nvml, normal_pci, open_nvml
+from paddock.hardware.nvml import normal_pci, open_nvml
 from paddock.text import Text
 
 _SHARED_MEMORY_CARD = re.compile(r"\b(GB10|Tegra|Orin|Thor|Xavier|Jetson)\b", re.I)
@@ -26,39 +30,58 @@ _USING = re.compile(r"using device (?P<name>\S+) \((?P<text>.*?)\)(?: \((?P<id>[
 CANT_TELL = Text("can't tell which card")
 
 
+def open_drivers() -> tuple[list[Driver], list[Text]]:
+    """Every driver that answers here, and a sentence for what does not. Close them all."""
+    nvml, note = open_nvml()
+    drivers: list[Driver] = [nvml] if nvml else []
+    if sys.platform == "linux":
+        drivers.append(AmdGpus())
+    return drivers, [note] if note else []
+
+
 def survey(
-    engine_devices: Sequence[EngineDevice], *, nvml: Nvml | None = None, environ: Mapping[str, str] | None = None
+    engine_devices: Sequence[EngineDevice],
+    *,
+    drivers: Sequence[Driver] | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Machine:
     """What this machine is, and what is free on it now. Never fails for want of a driver: `notes` says what is missing.
 
     `environ` is what the engine is started with; CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER in it decide which card is
-    which. Without `nvml` the driver is opened and closed again.
+    which. Without `drivers` they are opened and closed again.
     """
-    opened, note = (nvml, None) if nvml else open_nvml()
-    try:
-        cards = opened.cards() if opened else []
-        return _machine(engine_devices, opened, cards, note, os.environ if environ is None else environ)
-    finally:
-        if opened and nvml is None:
-            opened.close()
+    with _opened(drivers) as (opened, notes):
+        return _machine(engine_devices, all_cards(opened), notes, os.environ if environ is None else environ)
 
 
 def refresh(
-    machine: Machine, engine_devices: Sequence[EngineDevice] | None = None, *, nvml: Nvml | None = None
+    machine: Machine,
+    engine_devices: Sequence[EngineDevice] | None = None,
+    *,
+    drivers: Sequence[Driver] | None = None,
 ) -> Machine:
     """The same machine with what is free now: memory of the host, of matched cards, of the rest where listed anew."""
-    opened = nvml or (open_nvml()[0] if any(device.gpu for device in machine.devices) else None)
-    try:
-        _, available, _ = host.memory()
-        cards = {_key(card.gpu): card for card in (opened.cards() if opened else ())}
-        listed = {device.name: device for device in engine_devices or ()}
-        devices = tuple(
-            _refreshed(device, listed.get(device.name), opened, cards, available) for device in machine.devices)
-    finally:
-        if opened and nvml is None:
-            opened.close()
+    _, available, _ = host.memory()
+    listed = {device.name: device for device in engine_devices or ()}
+    none_needed = drivers is None and not any(device.gpu for device in machine.devices)
+    with _opened([] if none_needed else drivers) as (opened, _):
+        cards = {card.key: card for card in all_cards(opened)}
+        devices = tuple(_refreshed(one, listed.get(one.name), cards, available) for one in machine.devices)
     return dataclasses.replace(machine, devices=devices, ram_available_bytes=available, load_1min=host.load_1min(),
                                taken_at=time.monotonic())
+
+
+@contextmanager
+def _opened(given: Sequence[Driver] | None) -> Iterator[tuple[Sequence[Driver], list[Text]]]:
+    if given is not None:
+        yield given, []
+        return
+    drivers, notes = open_drivers()
+    try:
+        yield drivers, notes
+    finally:
+        for driver in drivers:
+            driver.close()
 
 
 def confirm_from_log(machine: Machine, lines: Iterable[str]) -> Machine:
@@ -81,20 +104,19 @@ def _confirmed(device: Device, pci: str | None, gpus: Sequence[Gpu]) -> Device:
 
 
 def _machine(
-    engine_devices: Sequence[EngineDevice], nvml: Nvml | None, cards: Sequence[Card], note: Text | None,
-    environ: Mapping[str, str],
+    engine_devices: Sequence[EngineDevice], cards: Sequence[Card], notes: Sequence[Text], environ: Mapping[str, str]
 ) -> Machine:
     total, available, limited = host.memory()
     gpus = tuple(card.gpu for card in cards)
     offloading = [device for device in engine_devices if device.is_gpu]
     matched = match(offloading, gpus, environ)
-    by_key = {_key(card.gpu): card for card in cards}
-    devices = tuple(_device(one, matched, nvml, by_key, total, available) for one in offloading)
-    notes = [*([note] if note else ()), *(_lost(gpu) for gpu in gpus if gpu.error)]
+    by_key = {card.key: card for card in cards}
+    devices = tuple(_device(one, matched, by_key, total, available) for one in offloading)
+    told = [*notes, *(_lost(gpu) for gpu in gpus if gpu.error)]
     if unused := _unused(offloading, gpus, environ):
-        notes.append(unused)
+        told.append(unused)
     if limited:
-        notes.append(Text("A container limits this machine's memory."))
+        told.append(Text("A container limits this machine's memory."))
     return Machine(
         system=f"{platform.system()} {platform.release()}",
         cpu_name=host.cpu_name(),
@@ -106,15 +128,16 @@ def _machine(
         load_1min=host.load_1min(),
         devices=devices,
         gpus=gpus,
-        notes=tuple(notes),
+        notes=tuple(told),
         taken_at=time.monotonic(),
     )
 
 
 def _unused(devices: Sequence[EngineDevice], gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Text | None:
     """A card that is there but that the engine does not list, unless somebody hid it: the usual "why so slow"."""
-    sound = [gpu.name for gpu in gpus if gpu.error is None]
-    if not sound or any(device.kind in ("cuda", "vulkan") for device in devices) or visible(gpus, environ) == []:
+    nvidia = [gpu for gpu in gpus if gpu.maker == "nvidia"]
+    sound = [gpu.name for gpu in nvidia if gpu.error is None]
+    if not sound or any(device.kind in ("cuda", "vulkan") for device in devices) or visible(nvidia, environ) == []:
         return None
     return Text("This engine does not see the NVIDIA card that is here ({names}): it was built without support for it, "
                 "or its driver does not answer.", names=", ".join(sound))
@@ -125,11 +148,11 @@ def _lost(gpu: Gpu) -> Text:
 
 
 def _device(
-    listed: EngineDevice, matched: Mapping[str, Gpu | None], nvml: Nvml | None, cards: Mapping[object, Card],
-    ram_total: int, ram_available: int,
+    listed: EngineDevice, matched: Mapping[str, Gpu | None], cards: Mapping[object, Card], ram_total: int,
+    ram_available: int,
 ) -> Device:
     gpu = matched.get(listed.name)
-    card = cards.get(_key(gpu)) if gpu else None
+    card = cards.get(key_of(gpu)) if gpu else None
     unified = card is not None and shares_memory(card, listed.total_bytes, ram_total)
     integrated = unified or bool(listed.unified) or (listed.unified is None and bool(
         _INTEGRATED.search(listed.description)))
@@ -142,12 +165,18 @@ def _device(
         kind=listed.kind,
         description=listed.description,
         total_bytes=total,
-        free_bytes=_free(listed.free_bytes, total, card, nvml, unified, ram_available),
+        free_bytes=_free(listed.free_bytes, total, card, integrated, ram_available),
         integrated=integrated and local,
         gpu=gpu,
         match_note=CANT_TELL if listed.name in matched and gpu is None and cards else None,
-        processes=_named(nvml.processes(card)) if nvml and card else None,
+        processes=_named(card.driver.processes(card, frozenset())) if card else None,
+        free_assumed=_assumed(listed, card, integrated),
     )
+
+
+def _assumed(listed: EngineDevice, card: Card | None, integrated: bool) -> bool:
+    counted = card is not None and (integrated or card.driver.memory(card) is not None)
+    return not counted and listed.free_bytes is not None and listed.free_bytes == listed.total_bytes
 
 
 def shares_memory(card: Card, engine_total: int | None, ram_total: int) -> bool:
@@ -155,7 +184,7 @@ def shares_memory(card: Card, engine_total: int | None, ram_total: int) -> bool:
 
     The driver must say "not supported", or the name be known; an unknown card must have the host's size at the engine.
     """
-    if card.gpu.error is not None or card.mig:
+    if card.gpu.error is not None or card.mig or card.gpu.maker != "nvidia":
         return False
     if _SHARED_MEMORY_CARD.search(card.gpu.name):
         return True
@@ -163,25 +192,30 @@ def shares_memory(card: Card, engine_total: int | None, ram_total: int) -> bool:
 
 
 def _free(
-    listed: int | None, total: int | None, card: Card | None, nvml: Nvml | None, unified: bool, ram_available: int
+    listed: int | None, total: int | None, card: Card | None, integrated: bool, ram_available: int
 ) -> int | None:
-    if unified:
+    """What is free of a device: as its card's driver counts it, else as the engine did when it listed.
+
+    A device that shares the host's memory has no more than the host has left.
+    """
+    if integrated and card is not None and card.gpu.maker == "nvidia":
         return ram_available
-    memory = nvml.memory(card) if nvml and card else None
-    if memory is None:
-        return listed
-    return memory.free_bytes if total is None else min(memory.free_bytes, total)
+    memory = card.driver.memory(card) if card and not integrated else None
+    known = [size for size in (memory.free_bytes if memory else listed, total) if size is not None]
+    if memory is None and listed is None:
+        return None
+    return min(*known, ram_available) if integrated else min(known)
 
 
 def _refreshed(
-    device: Device, listed: EngineDevice | None, nvml: Nvml | None, cards: Mapping[object, Card], ram_available: int
+    device: Device, listed: EngineDevice | None, cards: Mapping[object, Card], ram_available: int
 ) -> Device:
-    card = cards.get(_key(device.gpu)) if device.gpu else None
-    unified = device.integrated and device.gpu is not None
+    card = cards.get(key_of(device.gpu)) if device.gpu else None
     before = listed.free_bytes if listed else device.free_bytes
-    free = _free(before, device.total_bytes, card, nvml, unified, ram_available)
-    processes = _named(nvml.processes(card)) if nvml and card else device.processes
-    return dataclasses.replace(device, free_bytes=free, processes=processes)
+    free = _free(before, device.total_bytes, card, device.integrated, ram_available)
+    processes = _named(card.driver.processes(card, frozenset())) if card else device.processes
+    assumed = _assumed(listed, card, device.integrated) if listed else device.free_assumed
+    return dataclasses.replace(device, free_bytes=free, processes=processes, free_assumed=assumed)
 
 
 def _named(processes: tuple[GpuProcess, ...] | None) -> tuple[GpuProcess, ...] | None:
@@ -195,8 +229,3 @@ def _name(pid: int) -> str | None:
         return psutil.Process(pid).name()
     except (psutil.Error, ValueError):
         return None
-
-
-def _key(gpu: Gpu | None) -> object:
-    """What stays the same between two listings of the driver."""
-    return None if gpu is None else gpu.uuid or gpu.pci_id or gpu.index
