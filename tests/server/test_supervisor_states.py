@@ -6,7 +6,7 @@ import signal
 import threading
 
 import pytest
-from conftest import QUICK, Kit  # type: ignore[import-not-found]
+from serverkit import QUICK, Kit, Timing
 
 from paddock.server import State
 
@@ -182,7 +182,7 @@ def test_the_pause_before_a_restart_doubles(kit: Kit) -> None:
 
 
 def test_stop_in_the_pause_before_a_restart_calls_it_off(kit: Kit) -> None:
-    supervisor, recorder = kit.make("--crash-after", "0.3", restart_limit=5, timing=type(QUICK)(back_off=30, probe=0.03))
+    supervisor, recorder = kit.make("--crash-after", "0.3", restart_limit=5, timing=Timing(back_off=30))
     supervisor.start()
     recorder.wait_for(State.CRASHED)
     supervisor.stop()

@@ -161,13 +161,12 @@ class State:
         return "\n".join(lines) + "\n"
 
 
-class Gone(Exception):
+class GoneError(Exception):
     pass
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
 
     def log_message(self, *_):
         pass
@@ -238,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
                 STATE.open_requests += 1
             try:
                 self.generate(request, chat="chat" in path)
-            except (Gone, BrokenPipeError, ConnectionResetError):
+            except (GoneError, BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
             finally:
                 with STATE.lock:
@@ -294,7 +293,7 @@ class Handler(BaseHTTPRequestHandler):
             if stream:
                 if OPTIONS.break_stream and number >= OPTIONS.break_stream:
                     self.connection.shutdown(socket.SHUT_RDWR)
-                    raise Gone
+                    raise GoneError
                 extra = {}
                 if request.get("timings_per_token"):
                     extra = {"timings": timings_of(prompt, first - begin, number + 1, time.monotonic() - first)}
@@ -416,7 +415,7 @@ class Ipv6Server(Server):
 def make_server():
     unix = OPTIONS.host.endswith(".sock")
     kind = UnixServer if unix else Ipv6Server if ":" in OPTIONS.host else Server
-    kind.allow_reuse_address = not unix
+    kind.allow_reuse_address = Handler.disable_nagle_algorithm = not unix
     try:
         server = kind(OPTIONS.host if unix else (OPTIONS.host, OPTIONS.port), Handler)
     except OSError:

@@ -46,6 +46,11 @@ def _edits(edits: Edits, values: Mapping[str, str]) -> Edits:
                  for name, given in edits)
 
 
+def worth_feeding(text: str) -> bool:
+    """Whether anything in this text, of many lines, can be a row's: far cheaper than asking for each line."""
+    return any(needle in text for needle, _ in _NEEDLES)
+
+
 class RunningDiagnoser:
     """Fed line by line while a server runs. Bounded: it keeps at most one finding for each row."""
 
@@ -56,12 +61,8 @@ class RunningDiagnoser:
 
     def feed(self, text: str, level: str | None = None) -> Diagnosis | None:
         """A finding that this line is the first to bring, fatal or not; None otherwise."""
-        if level in _QUIET:
-            self._blank = False
-            return None
-        if self._blank and text.strip():
-            self._blank = False
-        found = match(text)
+        self.spoke(text)
+        found = match(text) if level not in _QUIET else None
         if found is None:
             return None
         rule, diagnosis = found
@@ -74,6 +75,11 @@ class RunningDiagnoser:
             return None
         self._notices[rule.id] = diagnosis
         return diagnosis
+
+    def spoke(self, text: str) -> None:
+        """It printed this, which needs no look."""
+        if self._blank and text.strip():
+            self._blank = False
 
     @property
     def notices(self) -> tuple[Diagnosis, ...]:

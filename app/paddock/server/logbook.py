@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from paddock.server.diagnosis import RunningDiagnoser
+from paddock.server.diagnosis import RunningDiagnoser, worth_feeding
 from paddock.server.lines import LineSplitter, level_of
 from paddock.server.model import Listener, LogLine
 
@@ -41,11 +41,11 @@ class LogFile:
         except OSError as error:
             self.error = error
 
-    def write(self, lines: list[str]) -> None:
-        """Append lines and hand them to the system, so that they outlive us."""
-        if self._file is None or not lines:
+    def write(self, text: str) -> None:
+        """Append whole lines and hand them to the system, so that they outlive us."""
+        if self._file is None:
             return
-        data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
+        data = text.encode("utf-8", "replace")
         try:
             if self._size + len(data) > (self._tail_cap if self._in_tail else self._cap):
                 self._turn()
@@ -105,12 +105,17 @@ class LogBook:
         self.lines_of_run += len(lines)
         with self._lock:
             self._tail.extend(lines)
+        together = "\n".join(texts)
         if self.file is not None:
-            self.file.write(texts)
-        for line in lines:
-            self.diagnoser.feed(line.text, line.level)
-            if "listening on" in line.text:
+            self.file.write(together + "\n")
+        self.diagnoser.spoke(together)
+        if worth_feeding(together):
+            for line in lines:
+                self.diagnoser.feed(line.text, line.level)
+        if "listening on" in together:
+            for line in lines:
                 self._hint(line.text)
+        for line in lines:
             self._listener.on_line(line)
 
     def tail(self, count: int) -> list[LogLine]:

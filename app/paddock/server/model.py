@@ -27,7 +27,8 @@ class State(StrEnum):
 class ServerSpec:
     """What to run and how to reach it. `env` is the child's whole environment."""
 
-    argv: tuple[str, ...]
+    argv: tuple[str, ...] = field(repr=False)
+    """May hold secrets (a key, a token), so it is not in the repr."""
     env: Mapping[str, str] = field(repr=False)
     host: str = "127.0.0.1"
     """Where to reach it (already derived from the effective --host: 0.0.0.0 → 127.0.0.1, :: → ::1)."""
