@@ -152,7 +152,7 @@ def test_ollama_models_have_their_manifest_names(tmp_path: Path) -> None:
               {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:../../etc/passwd"}, 5]
     for name in ("registry.ollama.ai/library/llava/7b", "registry.ollama.ai/library/llava/latest"):
         manifest = tmp_path / "manifests" / name
-        manifest.parent.mkdir(parents=True)
+        manifest.parent.mkdir(parents=True, exist_ok=True)
         manifest.write_text(json.dumps({"layers": layers}))
     (tmp_path / "manifests" / "broken").write_text("{")
     entries = found(Place(tmp_path, "Ollama"))
