@@ -2,8 +2,16 @@
 
 Enters: ModelFile, Plan, the devices' budgets. Leaves: an `Estimate`, per device and term, each term with how it is
 known; "can't tell" where it cannot be told. Pure and quick: it runs on every edit.
+
+Beside these: `paddock.fit.answers` (one line of `fit --batch` as data).
 """
 
-from paddock.fit.model import Band, Budget, DeviceEstimate, Estimate, Fix, Verdict
+from paddock.fit.estimates import estimate
+from paddock.fit.fixing import fixes, max_context
+from paddock.fit.answers import answer
+from paddock.fit.fixing import fixes, max_context
+from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Known, Verdict
+from paddock.fit.verdicts import estimate
 
-__all__ = ["Band", "Budget", "DeviceEstimate", "Estimate", "Fix", "Verdict"]
+__all__ = ["Budget", "DeviceEstimate", "Estimate", "Fix", "Known", "Verdict", "answer", "estimate", "fixes",
+           "max_context"]

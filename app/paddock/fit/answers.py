@@ -1,51 +1,47 @@
-"""One line of `fit --batch`: the breakdown as plain data."""
+"""One line of `fit --batch`: an estimate as plain data."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from paddock.fit import estimator
-from paddock.fit.estimator import ContextRows
-from paddock.fit.levers import Levers
-from paddock.fit.model import Budget
-from paddock.fit.placement import HOST, Refused, available
+from paddock.fit.estimates import estimate
+from paddock.fit.model import Budget, DeviceEstimate, Estimate
 from paddock.gguf.model import ModelFile
 from paddock.launch.model import Plan
 
 
-def budgets_of(request: Mapping[str, Any]) -> tuple[Budget, ...]:
-    """The devices of a request line."""
-    return tuple(Budget(d["name"], d["kind"], d.get("total"), d.get("free"), bool(d.get("integrated", False)))
-                 for d in request["devices"])
-
-
-def table(rows: ContextRows, budgets: Sequence[Budget]) -> list[dict[str, Any]]:
-    index = {d.row: i for i, d in enumerate(rows.placement.devices)}
-    out = []
-    for row, name in [*enumerate(b.name for b in budgets), (None, "Host")]:
-        device = HOST if row is None else index.get(row)
-        out.append({"name": name, "model": rows.model.get(device, 0) if device is not None else 0,
-                    "context": rows.context.get(device, 0) if device is not None else 0,
-                    "compute": rows.compute.by_device.get(device, 0) if device is not None else 0})
-    return out
-
-
 def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: ModelFile | None = None) -> dict[str, Any]:
-    budgets = budgets_of(request)
-    start = time.perf_counter()
-    out: dict[str, Any] = {"id": request.get("id"), "notes": []}
-    try:
-        levers = Levers.of(plan)
-        devices = available(budgets)
-        main = estimator.main_rows(model, levers, devices)
-        out["main"] = table(main, budgets)
-        if levers.draft_model is not None and draft is not None:
-            out["draft"] = table(estimator.draft_rows(draft, levers, devices, main), budgets)
-        elif levers.mtp:
-            out["draft"] = table(estimator.mtp_rows(model, levers, main), budgets)
-    except Refused as error:
-        out["rejected"] = str(error.text)
-    out["ms"] = (time.perf_counter() - start) * 1e3
+    """The answer to a request line whose files were read by the caller.
+
+    request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes. The figures are those of
+    llama.cpp's dry run. Keys of the answer: see `as_answer`, and "id".
+    """
+    budgets = tuple(Budget(d["name"], d["kind"], d.get("total"), d.get("free"), bool(d.get("integrated", False)))
+                    for d in request.get("devices", ()))
+    found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False))
+    return {"id": request.get("id"), **found}
+
+
+def as_answer(found: Estimate) -> dict[str, Any]:
+    """{"main": [{"name", "model", "context", "compute"}…], "draft"?, "overhead", "verdict", "reason", "rejected"?,
+    "notes", "ms"}: bytes; the devices in their order, "Host" last."""
+    out: dict[str, Any] = {}
+    if found.rejected is not None:
+        out["rejected"] = str(found.rejected)
+    else:
+        out["main"] = [_row(d, (d.model, d.context, d.compute)) for d in found.devices]
+        if found.has_draft:
+            out["draft"] = [_row(d, d.draft) for d in found.devices]
+        beside = {d.name: d.overhead + d.projector for d in found.devices if d.overhead or d.projector}
+        if beside:
+            out["overhead"] = beside
+    out["verdict"] = found.verdict.value
+    out["reason"] = str(found.reason)
+    out["notes"] = [str(n) for n in found.notes]
+    out["ms"] = round(found.ms, 4)
     return out
+
+
+def _row(device: DeviceEstimate, terms: tuple[int, int, int]) -> dict[str, Any]:
+    return {"name": device.name, "model": terms[0], "context": terms[1], "compute": terms[2]}

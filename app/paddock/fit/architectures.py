@@ -24,43 +24,30 @@ pockettts
 """
 KNOWN = frozenset(_NAMES.split())
 
-NO_CACHE = frozenset("""bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert
-gemma-embedding wavtokenizer-dec dream llada llada-moe rnd1 clef""".split())
-ENCODERS = frozenset("""bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert
-gemma-embedding wavtokenizer-dec clef t5encoder llama-embed""".split())
-RECURRENT = frozenset("mamba mamba2 rwkv6 rwkv6qwen2 rwkv7 arwkv7".split())
-HYBRID = frozenset("""jamba granitehybrid plamo2 falcon-h1 nemotron_h nemotron_h_moe lfm2 lfm2moe qwen3next qwen35
-qwen35moe qwen4exp minimax-01 kimi-linear kimi-k3 bailingmoe3 glm5-next""".split())
+NO_CACHE = frozenset(["bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3", "eurobert", "gemma-embedding", "wavtokenizer-dec", "dream", "llada", "llada-moe", "rnd1", "clef"])
+ENCODERS = frozenset(["bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3", "eurobert", "gemma-embedding", "wavtokenizer-dec", "clef", "t5encoder", "llama-embed"])
+RECURRENT = frozenset(["mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"])
+HYBRID = frozenset(["jamba", "granitehybrid", "plamo2", "falcon-h1", "nemotron_h", "nemotron_h_moe", "lfm2", "lfm2moe", "qwen3next", "qwen35", "qwen35moe", "qwen4exp", "minimax-01", "kimi-linear", "kimi-k3", "bailingmoe3", "glm5-next"])
 INTERVAL = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 4, "qwen4exp": 4, "minimax-01": 8}
 """Hybrids whose recurrent layers come from attention.recurrent_layers, else from full_attention_interval (default)."""
-NO_HEAD = frozenset("""bitnet bert modern-bert eurobert neo-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3
-clef""".split())
+NO_HEAD = frozenset(["bitnet", "bert", "modern-bert", "eurobert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "jina-bert-v3", "clef"])
 """No output tensor is made, tied or not."""
-ALWAYS_TIED = frozenset("cohere2 command-r gemma gemma2 openelm pockettts gemma4-assistant".split())
+ALWAYS_TIED = frozenset(["cohere2", "command-r", "gemma", "gemma2", "openelm", "pockettts", "gemma4-assistant"])
 HEAD_FIRST = frozenset({"gemma3n", "gemma4"})
 """The duplicate of a tied embedding is made before the embedding, so it always counts twice."""
-HEAD_REQUIRED = frozenset("""apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx deepseek4 dots1 exaone-moe
-glm5-next gpt-oss gptneox hy_v4 internlm2 jais kimi-k3 kimi-linear llada-moe maple mellum mimo2 minimax-m2 minimax-m3
-muse-glimmer nemotron olmo2 olmoe orion phi2 phimoe plamo qwen qwen2moe rwkv6 rwkv6qwen2 rwkv7 stablelm step35 talkie
-xverse""".split())
-NEXTN_LOADABLE = frozenset("""deepseek2 mistral4 deepseek32 deepseek4 glm-dsa glm4moe glm5-next hy_v3 mimo2 step35
-cohere2moe bailingmoe3 qwen3next qwen35 qwen35moe qwen4exp nemotron_h nemotron_h_moe""".split())
-NEXTN_NEVER = frozenset("bailingmoe2 exaone4 exaone-moe glm4 dots3note".split())
-MTP_GRAPH = frozenset("""bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe glm5-next hy_v3 mimo2
-nemotron_h_moe qwen35 qwen35moe qwen3next qwen4exp step35""".split())
-MTP_MANY = frozenset("hy_v3 step35 mimo2".split())
-ROLLBACK = frozenset("""kimi-k3 qwen35 qwen35moe qwen4exp deepseek4 glm5-next nemotron_h nemotron_h_moe lfm2 lfm2moe
-bailingmoe3""".split())
-NO_MIXED_BATCH = frozenset("cogvlm deepseek4 graniteswitch eagle3 dflash gemma4-assistant".split())
-NO_TENSOR_SPLIT = frozenset("""grok mpt plamo2 minicpm3 gemma3n mamba mamba2 jamba falcon-h1 olmo2 olmoe deepseek2
-deepseek32 hy_v4 dots3note glm-dsa bitnet t5 nemotron_h nemotron_h_moe granitehybrid minimax-01 minimax-m2 minimax-m3
-mistral4 kimi-linear bailingmoe3 kimi-k3 glm5-next qwen3tts""".split())
-DSA = frozenset("deepseek32 glm-dsa hy_v4 dots3note".split())
+HEAD_REQUIRED = frozenset(["apertus", "arwkv7", "baichuan", "bailingmoe", "bailingmoe2", "codeshell", "dbrx", "deepseek4", "dots1", "exaone-moe", "glm5-next", "gpt-oss", "gptneox", "hy_v4", "internlm2", "jais", "kimi-k3", "kimi-linear", "llada-moe", "maple", "mellum", "mimo2", "minimax-m2", "minimax-m3", "muse-glimmer", "nemotron", "olmo2", "olmoe", "orion", "phi2", "phimoe", "plamo", "qwen", "qwen2moe", "rwkv6", "rwkv6qwen2", "rwkv7", "stablelm", "step35", "talkie", "xverse"])
+NEXTN_LOADABLE = frozenset(["deepseek2", "mistral4", "deepseek32", "deepseek4", "glm-dsa", "glm4moe", "glm5-next", "hy_v3", "mimo2", "step35", "cohere2moe", "bailingmoe3", "qwen3next", "qwen35", "qwen35moe", "qwen4exp", "nemotron_h", "nemotron_h_moe"])
+NEXTN_NEVER = frozenset(["bailingmoe2", "exaone4", "exaone-moe", "glm4", "dots3note"])
+MTP_GRAPH = frozenset(["bailingmoe3", "cohere2moe", "deepseek2", "deepseek32", "deepseek4", "glm-dsa", "glm4moe", "glm5-next", "hy_v3", "mimo2", "nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next", "qwen4exp", "step35"])
+MTP_MANY = frozenset(["hy_v3", "step35", "mimo2"])
+ROLLBACK = frozenset(["kimi-k3", "qwen35", "qwen35moe", "qwen4exp", "deepseek4", "glm5-next", "nemotron_h", "nemotron_h_moe", "lfm2", "lfm2moe", "bailingmoe3"])
+NO_MIXED_BATCH = frozenset(["cogvlm", "deepseek4", "graniteswitch", "eagle3", "dflash", "gemma4-assistant"])
+NO_TENSOR_SPLIT = frozenset(["grok", "mpt", "plamo2", "minicpm3", "gemma3n", "mamba", "mamba2", "jamba", "falcon-h1", "olmo2", "olmoe", "deepseek2", "deepseek32", "hy_v4", "dots3note", "glm-dsa", "bitnet", "t5", "nemotron_h", "nemotron_h_moe", "granitehybrid", "minimax-01", "minimax-m2", "minimax-m3", "mistral4", "kimi-linear", "bailingmoe3", "kimi-k3", "glm5-next", "qwen3tts"])
+DSA = frozenset(["deepseek32", "glm-dsa", "hy_v4", "dots3note"])
 EQUAL_SEQUENCES = frozenset({"kimi-linear", "minimax-01"})
 """Not unified: the micro-batch must divide by the slots."""
-OWN_GRAPH = frozenset("""deepseek4 qwen4exp glm5-next minimax-m3 hy_v4 kimi-k3 minimax-01 hrm_text cogvlm dots3note
-bailingmoe3 talkie""".split())
-HEAD_SIZE_CHECKED = frozenset("llama deci falcon llama-embed".split())
+OWN_GRAPH = frozenset(["deepseek4", "qwen4exp", "glm5-next", "minimax-m3", "hy_v4", "kimi-k3", "minimax-01", "hrm_text", "cogvlm", "dots3note", "bailingmoe3", "talkie"])
+HEAD_SIZE_CHECKED = frozenset(["llama", "deci", "falcon", "llama-embed"])
 """rope.dimension_count must equal key_length."""
 NEXTN_KEPT = {
     "hy_v3": ("nextn.embed_tokens", "nextn.shared_head_head", "nextn.shared_head_norm", "ffn_gate.", "ffn_up.", "ffn_down.",

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from paddock.fit import architectures as arch_data
 from paddock.fit import closed, refusals
 from paddock.fit.closed import ComputeEstimate
 from paddock.fit.levers import Levers
@@ -116,6 +117,20 @@ def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, m
         context[device] = context.get(device, 0) + padded(part.nbytes, align)
     compute = run.compute(shape, sizes, levers, weights) or closed.compute(shape, sizes, levers, weights)
     return ContextRows(shape, sizes, placement, weights.by_device, context, compute, weights)
+
+
+STATELESS = arch_data.NO_CACHE | arch_data.RECURRENT | {"gemma4-assistant"}
+"""No cache that grows with the context."""
+
+
+def is_pipelined(levers: Levers, rows: ContextRows) -> bool:
+    """Several devices work on several batches at once."""
+    return closed.pipelined(levers, rows.placement)
+
+
+def residual_bytes(rows: ContextRows) -> int:
+    """One activation of the micro-batch: tokens * width, F32."""
+    return 4 * closed.tokens(rows.sizes) * rows.shape.embedding
 
 
 def cant_tell(shape: Shape) -> Text | None:

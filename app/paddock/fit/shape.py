@@ -9,6 +9,7 @@ from typing import Any
 from paddock.fit import architectures as arch_data
 from paddock.gguf.model import ModelFile
 
+
 @dataclass(frozen=True)
 class Shape:
     """Sizes of one model. Per-layer tuples have length `layers_all` (MTP blocks included, at the end).

@@ -6,13 +6,7 @@ from paddock.fit.replay.nodes import F32, Node, Tensor
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.traits import PLAIN, TRAITS, Traits, gate_name
 
-GRAPHED = frozenset("""llama llama4 deci falcon grok gpt2 gptneox mpt baichuan starcoder refact bloom stablelm qwen qwen2
-qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe qwen3tts phi2 phi3 phimoe plamo plamo3 codeshell orion internlm2 minicpm
-gemma gemma2 gemma3 starcoder2 xverse command-r cohere2 cohere2moe dbrx olmo olmo2 olmoe openelm arctic deepseek deepseek2-ocr
-chatglm glm4 glm4moe bitnet jais jais2 nemotron exaone exaone4 exaone-moe granite granitemoe granite_swa chameleon bailingmoe
-bailingmoe2 dots1 arcee afmoe laguna ernie4_5 ernie4_5-moe paddleocr hunyuan-moe hunyuan-dense hunyuan_vl hy_v3 smollm3
-seed_oss grovemoe apertus minimax-m2 pangu-embedded mistral3 maincoder pockettts mellum maple mimo2 muse-glimmer nanbeige
-smallthinker spark2_5 step35 gpt-oss dream llada llada-moe rnd1 cogvlm""".split())
+GRAPHED = frozenset(["llama", "llama4", "deci", "falcon", "grok", "gpt2", "gptneox", "mpt", "baichuan", "starcoder", "refact", "bloom", "stablelm", "qwen", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe", "qwen3tts", "phi2", "phi3", "phimoe", "plamo", "plamo3", "codeshell", "orion", "internlm2", "minicpm", "gemma", "gemma2", "gemma3", "starcoder2", "xverse", "command-r", "cohere2", "cohere2moe", "dbrx", "olmo", "olmo2", "olmoe", "openelm", "arctic", "deepseek", "deepseek2-ocr", "chatglm", "glm4", "glm4moe", "bitnet", "jais", "jais2", "nemotron", "exaone", "exaone4", "exaone-moe", "granite", "granitemoe", "granite_swa", "chameleon", "bailingmoe", "bailingmoe2", "dots1", "arcee", "afmoe", "laguna", "ernie4_5", "ernie4_5-moe", "paddleocr", "hunyuan-moe", "hunyuan-dense", "hunyuan_vl", "hy_v3", "smollm3", "seed_oss", "grovemoe", "apertus", "minimax-m2", "pangu-embedded", "mistral3", "maincoder", "pockettts", "mellum", "maple", "mimo2", "muse-glimmer", "nanbeige", "smallthinker", "spark2_5", "step35", "gpt-oss", "dream", "llada", "llada-moe", "rnd1", "cogvlm"])
 
 
 def build(b: Build) -> None:

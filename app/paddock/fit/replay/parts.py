@@ -17,14 +17,11 @@ from paddock.fit.replay.nodes import F16, F32, FLASH, I32, I64, KEEP, Graph, Nod
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
-_MROPE = frozenset("qwen2vl qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp clef paddleocr qwen3tts".split())
+_MROPE = frozenset(["qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "qwen4exp", "clef", "paddleocr", "qwen3tts"])
 
-_FFN_SCALES = frozenset("""bitnet clef cohere2 cohere2moe deepseek32 dflash dots3note gemma4 glm-dsa hy_v3 llama mistral3
-nanbeige nemotron_h nemotron_h_moe qwen3 qwen35""".split())
-_EXPERT_SCALES = frozenset("""cohere2moe deepseek32 dots3note gemma4 glm-dsa hy_v3 llama mellum mistral3 nemotron_h
-nemotron_h_moe qwen35moe qwen3moe qwen3next qwen4exp""".split())
-_SHARED_SCALES = frozenset("""cohere2moe deepseek32 dots3note glm-dsa hy_v3 nemotron_h nemotron_h_moe qwen35moe qwen3next
-qwen4exp""".split())
+_FFN_SCALES = frozenset(["bitnet", "clef", "cohere2", "cohere2moe", "deepseek32", "dflash", "dots3note", "gemma4", "glm-dsa", "hy_v3", "llama", "mistral3", "nanbeige", "nemotron_h", "nemotron_h_moe", "qwen3", "qwen35"])
+_EXPERT_SCALES = frozenset(["cohere2moe", "deepseek32", "dots3note", "gemma4", "glm-dsa", "hy_v3", "llama", "mellum", "mistral3", "nemotron_h", "nemotron_h_moe", "qwen35moe", "qwen3moe", "qwen3next", "qwen4exp"])
+_SHARED_SCALES = frozenset(["cohere2moe", "deepseek32", "dots3note", "glm-dsa", "hy_v3", "nemotron_h", "nemotron_h_moe", "qwen35moe", "qwen3next", "qwen4exp"])
 _CLAMPED_GLU = frozenset({"maple", "deepseek4", "glm5-next", "hy_v4"})
 """The limit is part of the gated activation itself, not operations of its own."""
 

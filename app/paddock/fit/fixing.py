@@ -1,0 +1,137 @@
+"""What to change when it does not fit: candidates, each judged by the estimate itself, the best three kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Verdict
+from paddock.fit.verdicts import estimate
+from paddock.gguf.model import ModelFile
+from paddock.launch.model import Plan
+from paddock.text import Text
+from paddock.units import count_text, gib_text
+
+_RANK = {Verdict.FITS: 0, Verdict.TIGHT: 1, Verdict.CANT_TELL: 2, Verdict.WONT_FIT: 3}
+STEP = 1024
+LARGEST = 1 << 21
+
+
+def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate, **given: Any) -> tuple[Fix, ...]:
+    """Up to three changes that help, best first: what fits comes before what is only tight, small losses before large.
+
+    `given`: draft, projector, host_total, host_free as for `estimate`. Empty when it fits or cannot be told.
+    """
+    if before.verdict not in (Verdict.WONT_FIT, Verdict.TIGHT) or not before.devices:
+        return ()
+    worst = _worst(before)
+
+    def judge(changed: Plan) -> Estimate:
+        return estimate(model, changed, budgets, **given)
+
+    found = []
+    for order, (id_, sets, changed, cost) in enumerate(_candidates(model, plan, before, worst, judge)):
+        after = judge(changed)
+        there = after.device(worst.name)
+        if after.rejected or there is None:
+            continue
+        freed = worst.total - there.total
+        if freed <= 0 or _RANK[after.verdict] > _RANK[before.verdict]:
+            continue
+        effect = Text("{device} −{freed} GiB, {cost}", device=_name(worst), freed=gib_text(freed), cost=cost)
+        found.append((_RANK[after.verdict], order, Fix(id_, sets, effect, changed, freed, worst.name)))
+    found.sort(key=lambda f: f[:2])
+    return tuple(fix for _, _, fix in found[:3])
+
+
+def _worst(before: Estimate) -> DeviceEstimate:
+    return max(before.devices, key=lambda d: (_RANK[d.verdict], -(d.left if d.left is not None else 0)))
+
+
+def _name(device: DeviceEstimate) -> Text | str:
+    return Text("RAM") if device.name == "Host" else device.name
+
+
+def _candidates(model: ModelFile, plan: Plan, before: Estimate, worst: DeviceEstimate,
+                judge: Callable[[Plan], Estimate]) -> Iterator[tuple[str, Text, Plan, Text]]:
+    """In the order in which they hurt least."""
+    context = before.context_length or 0
+    if plan.get("cache-type-k") is None and plan.get("cache-type-v") is None and worst.context:
+        changed = plan.with_("cache-type-k", "q8_0").with_("cache-type-v", "q8_0")
+        yield "kv-q8", Text("KV type q8_0"), changed, Text("slightly less exact")
+    if worst.name == "Host" and any(t.high > t.bytes for t in worst.terms if t.id == "overhead"):
+        yield ("cache-ram", Text("Prompt cache 0"), plan.with_("cache-ram", 0).with_("ctx-checkpoints", 0),
+               Text("prompts are processed again"))
+    if worst.context:
+        fits = largest_context(plan, judge, context, Verdict.FITS) or largest_context(plan, judge, context, Verdict.TIGHT)
+        if fits and fits < context:
+            yield ("context", Text("Context {count}", count=count_text(fits)), plan.with_("ctx-size", fits),
+                   Text("shorter context"))
+    if worst.name != "Host" and before.layers_offloaded:
+        yield from _placements(model, plan, before, judge)
+
+
+def _placements(model: ModelFile, plan: Plan, before: Estimate,
+                judge: Callable[[Plan], Estimate]) -> Iterator[tuple[str, Text, Plan, Text]]:
+    """Fewer weights on the GPUs: experts first, then whole layers; the least that helps, by bisection."""
+    layers = model.facts.layers or 0
+    if model.facts.experts and plan.find("override-tensor") is None and plan.find("cpu-moe") is None:
+        least = _least(layers, lambda n: _helps(judge(plan.with_("n-cpu-moe", n)), before))
+        if least:
+            yield ("n-cpu-moe", Text("Experts of {count} layers on the CPU", count=least),
+                   plan.with_("n-cpu-moe", least), Text("slower"))
+    on = before.layers_offloaded[0] if before.layers_offloaded else 0
+    fewer = _least(on, lambda n: _helps(judge(plan.with_("gpu-layers", on - n)), before))
+    if fewer:
+        yield ("gpu-layers", Text("{count} layers on the GPU", count=on - fewer), plan.with_("gpu-layers", on - fewer),
+               Text("slower"))
+
+
+def _helps(after: Estimate, before: Estimate) -> bool:
+    return after.rejected is None and _RANK[after.verdict] < _RANK[before.verdict] and all(
+        d.verdict is not Verdict.WONT_FIT for d in after.devices)
+
+
+def _least(most: int, good: Callable[[int], bool]) -> int | None:
+    """The least n in 1…most that is good, when more is never worse; None when none is."""
+    if most < 1 or not good(most):
+        return None
+    low, high = 1, most
+    while low < high:
+        middle = (low + high) // 2
+        if good(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def largest_context(plan: Plan, judge: Callable[[Plan], Estimate], most: int, wanted: Verdict) -> int | None:
+    """The largest -c up to `most`, in steps of 1,024, with at least this verdict; None when the smallest has not."""
+    def good(steps: int) -> bool:
+        found = judge(plan.with_("ctx-size", steps * STEP))
+        return found.rejected is None and bool(found.devices) and _RANK[found.verdict] <= _RANK[wanted]
+
+    low, high = 0, max(0, most // STEP)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if good(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low * STEP or None
+
+
+def max_context(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, most: int | None = None,
+                **given: Any) -> tuple[int | None, int | None]:
+    """(fits up to, tight up to) in tokens, for the strip under the context slider; None where not even 1,024 do.
+
+    `most`: where to stop looking; by default what the model was trained with.
+    """
+    limit = min(most or model.facts.trained_context or LARGEST, LARGEST)
+
+    def judge(changed: Plan) -> Estimate:
+        return estimate(model, changed, budgets, **given)
+
+    fits = largest_context(plan, judge, limit, Verdict.FITS)
+    return fits, largest_context(plan, judge, limit, Verdict.TIGHT)

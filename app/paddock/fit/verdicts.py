@@ -1,0 +1,233 @@
+"""The whole answer: rows of the contexts, overhead, bands, and the verdict with its reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddock.fit import estimator
+from paddock.fit.closed import pipelined, tokens
+from paddock.fit.estimator import ContextRows, cant_tell, known
+from paddock.fit.levers import Levers
+from paddock.fit.memory import parts
+from paddock.fit.model import Budget, DeviceEstimate, Estimate, Known, Term, Verdict
+from paddock.fit.overheads import driver_term, host_terms, projector_terms
+from paddock.fit.placement import HOST, Device, Refused, available
+from paddock.gguf.model import Kind, ModelFile
+from paddock.launch.model import Plan
+from paddock.text import Text
+from paddock.units import MIB, gib_text
+
+BACKEND_BAND = {"cuda": 0.03, "rocm": 0.03, "sycl": 0.03, "vulkan": 0.10, "metal": 0.10}
+"""Part of compute by which a backend may differ from the replay (memory-model 3.7: judgement); RPC and CPU: checked."""
+HOST_MARGIN = 1024 * MIB
+_NOT_MODELS = {
+    Kind.PROJECTOR: Text("This is a projector: it is given beside a model, with --mmproj."),
+    Kind.ADAPTER: Text("This is an adapter: it is given beside a model, with --lora."),
+    Kind.IMATRIX: Text("This is an importance matrix, not a model."),
+    Kind.VOCAB: Text("This file holds a vocabulary only, no weights."),
+}
+
+
+def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: ModelFile | None = None,
+             projector: ModelFile | None = None, host_total: int | None = None, host_free: int | None = None,
+             pins: bool = True) -> Estimate:
+    """What this plan reserves on each device, "Host" last, and whether it fits the memory that is free.
+
+    `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute is then larger
+    by one residual's four copies, memory-model 3.2). Sizes are bytes. Never raises for a readable model: what llama.cpp
+    refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
+    """
+    start = time.perf_counter()
+    found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins)
+    return replace(found, ms=(time.perf_counter() - start) * 1e3)
+
+
+def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: ModelFile | None,
+              projector: ModelFile | None, host_total: int | None, host_free: int | None, pins: bool) -> Estimate:
+    if model.kind in _NOT_MODELS:
+        return _unknown(_NOT_MODELS[model.kind])
+    try:
+        unsure = cant_tell(known(model).shape)
+        if unsure is not None:
+            return _unknown(unsure)
+        levers = Levers.of(plan)
+        devices = available(budgets)
+        main = estimator.main_rows(model, levers, devices)
+        second = _second(model, draft, levers, devices, main)
+    except Refused as error:
+        return Estimate((), Verdict.CANT_TELL, error.text, rejected=error.text)
+    except ValueError as error:
+        return _unknown(Text("Its metadata does not say enough: {why}.", why=error))
+    host = Budget("Host", "host", host_total, host_free)
+    rows = [_device(i, budget, levers, main, second, projector, pins) for i, budget in enumerate(budgets)]
+    rows.append(_host(host, levers, main, second, projector))
+    judged = tuple(_judged(row, levers, i) for i, row in enumerate(rows))
+    return _whole(model, levers, main, judged, second is not None)
+
+
+def _unknown(reason: Text) -> Estimate:
+    return Estimate((), Verdict.CANT_TELL, reason)
+
+
+def _second(model: ModelFile, draft: ModelFile | None, levers: Levers, devices: list[Device],
+            main: ContextRows) -> ContextRows | None:
+    if levers.draft_model is not None:
+        return estimator.draft_rows(draft, levers, devices, main) if draft is not None else None
+    return estimator.mtp_rows(model, levers, main) if levers.mtp else None
+
+
+def _three(rows: ContextRows | None, row: int | None, pins: bool, levers: Levers) -> tuple[int, int, int]:
+    """(model, context, compute) of a budget row (None = Host)."""
+    if rows is None:
+        return 0, 0, 0
+    places = {d.row: i for i, d in enumerate(rows.placement.devices)}
+    device = HOST if row is None else places.get(row)
+    if device is None:
+        return 0, 0, 0
+    compute = rows.compute.by_device.get(device, 0)
+    if pins and device > 0 and compute and pipelined(levers, rows.placement) and rows.compute.replayed:
+        compute -= 4 * rows.shape.embedding * 4 * tokens(rows.sizes)
+    return rows.model.get(device, 0), rows.context.get(device, 0), compute
+
+
+def _compute_term(rows: ContextRows, compute: int, kind: str) -> Term:
+    spread = BACKEND_BAND.get(kind, 0.0)
+    low, high = rows.compute.low - spread, rows.compute.high + spread
+    exact = rows.compute.replayed and not spread
+    how = Known.CHECKED if exact else Known.SOURCE
+    note = None
+    if not rows.compute.replayed:
+        note = Text("Compute is a formula here, not a replay: {low} to {high} %.", low=round(100 * (low - 1)),
+                    high=f"+{round(100 * (high - 1))}")
+    elif spread:
+        note = Text("Compute was checked on the CPU and RPC backends; here ±{percent} %.", percent=round(100 * spread))
+    return Term("compute", compute, how, int(compute * low), int(compute * high), note)
+
+
+def _terms(rows: ContextRows, three: tuple[int, int, int], kind: str, draft: tuple[int, int, int],
+           more: Sequence[Term]) -> tuple[Term, ...]:
+    checked = Known.CHECKED if kind in ("rpc", "host") else Known.SOURCE
+    total = sum(draft)
+    terms = [Term("weights", three[0], checked, three[0], three[0]), Term("kv", three[1], checked, three[1], three[1]),
+             _compute_term(rows, three[2], kind)]
+    if total:
+        terms.append(Term("draft", total, checked, total, total))
+    return (*terms, *more)
+
+
+def _device(row: int, budget: Budget, levers: Levers, main: ContextRows, second: ContextRows | None,
+            projector: ModelFile | None, pins: bool) -> DeviceEstimate:
+    three = _three(main, row, pins, levers)
+    draft = _draft(second, row, pins, levers)
+    used = row in {d.row for d in main.placement.devices}
+    driver = driver_term(budget.kind.lower()) if used else None
+    place, pictures = projector_terms(projector, levers, main)
+    here = used and place != HOST and main.placement.devices[place].row == row
+    more = [*([driver] if driver else []), *(pictures if here else [])]
+    return _filled(budget, three, draft, _terms(main, three, budget.kind.lower(), draft, more))
+
+
+def _draft(second: ContextRows | None, row: int | None, pins: bool, levers: Levers) -> tuple[int, int, int]:
+    """A context on the target's own MTP layers shares its weights: they are counted once."""
+    model, context, compute = _three(second, row, pins, levers)
+    return (0 if levers.mtp else model), context, compute
+
+
+def _host(budget: Budget, levers: Levers, main: ContextRows, second: ContextRows | None,
+          projector: ModelFile | None) -> DeviceEstimate:
+    three = _three(main, None, False, levers)
+    draft = _draft(second, None, False, levers)
+    place, pictures = projector_terms(projector, levers, main)
+    more = [*host_terms(levers, main), *(pictures if place == HOST else [])]
+    return _filled(budget, three, draft, _terms(main, three, "host", draft, more))
+
+
+def _filled(budget: Budget, three: tuple[int, int, int], draft: tuple[int, int, int],
+            terms: tuple[Term, ...]) -> DeviceEstimate:
+    def of(name: str) -> int:
+        return sum(t.bytes for t in terms if t.id == name)
+
+    other = None
+    if budget.total_bytes is not None and budget.free_bytes is not None:
+        other = max(0, budget.total_bytes - budget.free_bytes)
+    return DeviceEstimate(budget.name, *three, draft=draft, projector=of("projector"), overhead=of("overhead"),
+                          terms=terms, budget=budget, other_bytes=other)
+
+
+def _judged(row: DeviceEstimate, levers: Levers, index: int) -> DeviceEstimate:
+    """Fits: the upper edge keeps the margin. Tight: it fits, but not that. Host: mapped weights can be given back."""
+    host = row.name == "Host"
+    targets = levers.fit_target_mib or (1024,)
+    margin = HOST_MARGIN if host else targets[min(index, len(targets) - 1)] * MIB
+    free = row.budget.free_bytes if row.budget else None
+    if free is None:
+        verdict = Verdict.CANT_TELL if row.total or not host else Verdict.FITS
+    elif not host and row.total == row.overhead == 0:
+        verdict = Verdict.FITS
+    elif row.total > free:
+        mapped = host and levers.load_mode in ("auto", "mmap") and row.total - row.model <= free
+        verdict = Verdict.TIGHT if mapped else Verdict.WONT_FIT
+    elif row.high > free or free - row.total < margin:
+        verdict = Verdict.TIGHT
+    else:
+        verdict = Verdict.FITS
+    return replace(row, margin=margin, verdict=verdict)
+
+
+_ORDER = (Verdict.WONT_FIT, Verdict.CANT_TELL, Verdict.TIGHT, Verdict.FITS)
+
+
+def _whole(model: ModelFile, levers: Levers, main: ContextRows, rows: tuple[DeviceEstimate, ...],
+           has_draft: bool) -> Estimate:
+    worst = min(rows, key=lambda r: _ORDER.index(r.verdict))
+    verdict, reason = worst.verdict, _reason(worst, rows, levers)
+    if not model.complete:
+        verdict = Verdict.WONT_FIT if verdict is Verdict.WONT_FIT else Verdict.CANT_TELL
+        reason = Text("Parts of the model are missing, so these figures are a lower bound.")
+    elif levers.draft_model is not None and not has_draft and verdict is not Verdict.WONT_FIT:
+        verdict, reason = Verdict.CANT_TELL, Text("The draft model could not be read, so it is not counted.")
+    sizes, placement = main.sizes, main.placement
+    per_slot = sizes.context if sizes.unified else sizes.cells
+    notes = tuple(dict.fromkeys(t.note for r in rows for t in r.terms if t.note is not None))
+    exact = main.compute.replayed and all(r.budget is None or r.budget.kind in ("rpc", "host") for r in rows)
+    return Estimate(
+        devices=rows, verdict=verdict, reason=reason, context_length=sizes.context, slots=sizes.slots,
+        unified=sizes.unified, context_per_slot=per_slot, kv_bytes_per_token=_per_token(main),
+        layers_offloaded=(sum(d != HOST for d in placement.layer_device), len(placement.layer_device)),
+        notes=notes, has_draft=has_draft, known=Known.CHECKED if exact else Known.SOURCE, rules="11434")
+
+
+def _per_token(rows: ContextRows) -> float | None:
+    """Bytes that one more token of context costs: the caches that grow with it."""
+    shape, sizes = rows.shape, rows.sizes
+    growing = sum(p.nbytes for p in parts(shape, sizes)
+                  if p.kind != "state" and not (shape.windowed and shape.swa[p.layer] and not sizes.swa_full))
+    return growing / sizes.context if sizes.context else None
+
+
+def _reason(worst: DeviceEstimate, rows: tuple[DeviceEstimate, ...], levers: Levers) -> Text:
+    name = Text("RAM") if worst.name == "Host" else worst.name
+    left = worst.left
+    if worst.verdict is Verdict.CANT_TELL or left is None:
+        return Text("The free memory of {device} is not known.", device=name)
+    if worst.verdict is Verdict.WONT_FIT:
+        return Text("{device} is {over} GiB short: it needs {need} of {free} GiB free.", device=name,
+                    over=gib_text(-left), need=gib_text(worst.total), free=gib_text(worst.total + left))
+    if worst.verdict is Verdict.TIGHT:
+        return _tight_reason(worst, name, left)
+    gpus = [r for r in rows if r.name != "Host" and r.total and r.left is not None]
+    least = min(gpus, key=lambda r: r.left or 0) if gpus else worst
+    return Text("{device} keeps {left} GiB free.", device=Text("RAM") if least.name == "Host" else least.name,
+                left=gib_text(least.left))
+
+
+def _tight_reason(worst: DeviceEstimate, name: Text | str, left: int) -> Text:
+    if left < 0:
+        return Text("The weights do not stay in RAM whole: they are mapped, and read from the disk again and again.")
+    if left < worst.margin:
+        return Text("{device} keeps {left} GiB free, under the margin of {margin}.", device=name, left=gib_text(left),
+                    margin=gib_text(worst.margin))
+    return Text("{device} keeps {left} GiB free at first, but may need {more} GiB more.", device=name,
+                left=gib_text(left), more=gib_text(worst.high - worst.total))
