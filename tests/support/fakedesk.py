@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from paddock.engine.model import Engine
+from paddock.errors import AppError
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Known, Term, Verdict
-from paddock.gguf.model import Facts, Kind, ModelFile
+from paddock.gguf.model import Facts, Kind, ModelFile, Problem, Shard, Tensor
 from paddock.hardware.model import Device, DeviceReading, Machine, Reading
 from paddock.launch.model import Plan
+from paddock.library.model import Entry
+from paddock.paths import DataPaths
 from paddock.server.model import Diagnosis, Exit, LogLine, Progress, State
 from paddock.session import Series
 from paddock.session.model import Event, Request, Sample, SlotSample
 from paddock.session.recorder import Snapshot, sample_columns
+from paddock.store.rows import SessionDetail, SessionRow
+from paddock.store.settings import Settings
 from paddock.text import Text
 from paddock.work.model import Preview
 
@@ -241,10 +246,204 @@ def busy_run(**changes: Any) -> FakeRun:
     return run
 
 
-def columns_of(series: Series) -> dict[str, np.ndarray]:
-    """Everything of a series as arrays."""
-    return {name: series.view(name)[1] for name in series.names}
+def layered_model(name: str, path: str, *, architecture: str = "qwen3moe", quant: str = "Q4_K_M", gib: float = 17.28,
+                  layers: int = 48, context: int = 262144, kind: Kind = Kind.MODEL, shards: int = 1, missing: int = 0,
+                  experts: int | None = 128, problems: Sequence[Problem] = ()) -> ModelFile:
+    """A model with tensors and bytes per layer, as the inspector wants it."""
+    each = int(gib * GIB * 0.97 / max(layers, 1))
+    tensors, rows = [], []
+    for i in range(layers):
+        size = int(each * (1.0 if i % 3 else 1.14))
+        parts = {"ffn_down_exps" if experts else "ffn_down": ("Q6_K", 0.41), "ffn_up_exps" if experts else "ffn_up":
+                 ("Q4_K", 0.28), "ffn_gate_exps" if experts else "ffn_gate": ("Q4_K", 0.28), "attn_q": ("Q4_K", 0.02),
+                 "attn_norm": ("F32", 0.01)}
+        for part, (type_name, share) in parts.items():
+            tensors.append(Tensor(f"blk.{i}.{part}.weight", (2048, 768, experts or 1), 12, type_name, 0,
+                                  int(size * share), 0))
+        rows.append({"experts" if experts else "ffn": int(size * 0.97), "attention": int(size * 0.03)})
+    edge = int(gib * GIB * 0.015)
+    facts = Facts(
+        name=name, size_label="30B-A3B", quant=quant, parameters=int(gib * 1.77e9), bits_per_weight=4.86, layers=layers,
+        embedding=2048, heads=(32,) * layers, kv_heads=(4,) * layers, key_length=128, value_length=128,
+        trained_context=context, experts=experts, experts_used=8 if experts else None, vocabulary=151936,
+        has_template=True, template_has_tools=True, layer_bytes=tuple(rows), input_bytes=edge, output_bytes=edge)
+    size = int(gib * GIB / shards)
+    files = tuple(Shard(Path(path), i + 1, None if i >= shards - missing else size, 4096, 10, size)
+                  for i in range(shards))
+    metadata = {"general.architecture": architecture, "general.name": name, f"{architecture}.block_count": layers,
+                f"{architecture}.context_length": context, "tokenizer.chat_template":
+                "{%- for message in messages %}\n{{ '<|im_start|>' + message.role + '\\n' + message.content }}\n"
+                "{%- endfor %}", "general.tags": ("chat", "text-generation"), "general.file_type": 15}
+    return ModelFile(Path(path), 3, architecture, kind, metadata, tuple(tensors), files, facts, tuple(problems),
+                     missing == 0, "ab" * 32)
 
 
-__all__ = ["DEGRADED", "OUT_OF_MEMORY", "FakeRecorder", "FakeRun", "busy_run", "columns_of", "estimate", "fill",
-           "log_lines", "machine", "model_file", "preview"]
+def entries() -> list[Entry]:
+    """A library as people have it: many places, kinds, problems, a very long name, one file that cannot be read."""
+    halted = Problem("resumed", "warning", Text("The download stopped once and was resumed. Its checksum was never "
+                                                "compared."))
+    lost = Problem("shard_missing", "error", Text("Part 6 of 6 is missing: llama.cpp will refuse it."))
+    table: list[tuple[str, str, str, float, int, str, dict[str, Any]]] = [
+        ("bge-reranker-v2-m3", "bert", "Q8_0", 0.59, 8192, "HF cache", {"kind": Kind.RERANKER, "experts": None}),
+        ("DeepSeek-R1-Distill-Qwen-32B", "qwen2", "Q4_K_M", 18.48, 131072, "HF cache", {"experts": None}),
+        ("DeepSeek-V2-Lite-Chat", "deepseek2", "Q4_K_M", 9.65, 163840, "Ollama", {"problems": [halted]}),
+        ("Gemma-3-270m-it", "gemma3", "Q4_K_M", 0.24, 32768, "Sample", {"layers": 18, "experts": None}),
+        ("GLM-4.5-Air", "glm4moe", "Q4_K_M", 67.91, 131072, "/mnt/hdd", {"shards": 2}),
+        ("gpt-oss-120b", "gpt-oss", "MXFP4", 59.02, 131072, "HF cache", {"shards": 3, "layers": 36}),
+        ("gpt-oss-20b", "gpt-oss", "MXFP4", 11.28, 131072, "HF cache", {"layers": 24}),
+        ("Llama-3.3-70B-Instruct", "llama", "Q8_0", 69.83, 131072, "/mnt/hdd", {"layers": 80, "experts": None}),
+        ("Mistral-Small-3.2-24B-Instruct-2506-abliterated-imatrix-GGUF-with-a-very-long-name", "llama", "Q4_K_M", 13.35,
+         131072, "LM Studio", {"layers": 40, "experts": None}),
+        ("nomic-embed-v1.5", "nomic-bert", "F16", 0.26, 2048, "Ollama", {"kind": Kind.EMBEDDING, "experts": None}),
+        ("mmproj-Qwen2.5-VL", "clip", "F16", 1.26, 0, "HF cache", {"kind": Kind.PROJECTOR, "layers": 0,
+                                                                   "experts": None}),
+        ("Qwen3-0.6B", "qwen3", "Q8_0", 0.6, 40960, "~/models", {"kind": Kind.DRAFT, "layers": 28, "experts": None}),
+        ("Qwen3-30B-A3B-Instruct-2507", "qwen3moe", "Q4_K_M", 17.28, 262144, "~/models", {"problems": [halted]}),
+        ("Qwen3-Coder-480B", "qwen3moe", "Q2_K", 150.3, 262144, "/mnt/hdd",
+         {"layers": 62, "shards": 6, "missing": 1, "problems": [lost]}),
+    ]
+    out = []
+    for name, architecture, quant, gib, context, place, more in table:
+        path = f"/home/ada/models/{name}-{quant}.gguf"
+        model = layered_model(name, path, architecture=architecture, quant=quant, gib=gib, context=context, **more)
+        twins = (Path("/home/ada/.lmstudio/models/qwen/" + name + ".gguf"),) if "2507" in name else ()
+        out.append(Entry(Path(path), place, model, size_bytes=model.size_bytes, duplicates=twins))
+    out.append(Entry(Path("/home/ada/Downloads/broken.gguf"), "Downloads", None,
+                     AppError(Text("This is not a GGUF file."), why=Text("It starts with “<htm”."),
+                              hint=Text("Download it again.")), size_bytes=3 << 20))
+    return out
+
+
+class FakeProfiles:
+    def names(self) -> list[str]:
+        return ["Chat", "Code"]
+
+    def load(self, name: str) -> Any:
+        raise AppError(Text("There is no profile “{name}”.", name=name))
+
+
+class FakeDatabase:
+    def __init__(self, series: Series) -> None:
+        self._series = series
+
+    def series(self, _session_id: int) -> Series:
+        return self._series
+
+
+class FakeWorkspace:
+    """Answers at once, from what it was given."""
+
+    def __init__(self, root: Path, found: Sequence[Entry] = (), runs: Sequence[FakeRun] = (),
+                 past: Sequence[Any] = (), with_engine: bool = True) -> None:
+        self.paths = DataPaths.at(root)
+        self.settings = Settings()
+        self.profiles = FakeProfiles()
+        self.notices: list[Text] = []
+        self.runs = list(runs)
+        self.found = list(found)
+        self.past = {detail.row.id: detail for detail in past}
+        self.deleted: list[int] = []
+        self.saved = 0
+        self.asked: list[str] = []
+        self.engine_ = Engine("llama.cpp 11434", Path("/opt/llama"), ("/opt/llama", "serve"), "PATH", build=11434,
+                              flags_verified=False)
+        self._with_engine = with_engine
+        recorder = fill(FakeRecorder())
+        self.database = FakeDatabase(recorder.series)
+
+    def save_settings(self) -> None:
+        self.saved += 1
+
+    def engines(self, refresh: bool = False) -> list[Engine]:
+        return [self.engine_] if self._with_engine else []
+
+    def engine(self, selector: str | None = None) -> Engine | None:
+        return self.engine_ if self._with_engine else None
+
+    def machine(self, engine: Any = None, **_more: Any) -> Machine:
+        return machine()
+
+    def read_model(self, path: Any) -> ModelFile:
+        found = next((e.model for e in self.found if str(e.path) == str(path) and e.model is not None), None)
+        if found is None:
+            raise AppError(Text("There is no file “{path}”.", path=str(path)))
+        return found
+
+    def scan(self, progress: Any, cancelled: Any) -> list[Entry]:
+        for i in range(len(self.found)):
+            progress(i + 1, len(self.found), "")
+        return self.found
+
+    def plan_for(self, path: Any) -> Plan:
+        return Plan().with_("model", str(path)).with_("ctx-size", 8192)
+
+    def preview(self, plan: Plan, **_more: Any) -> Preview:
+        model = next((e.model for e in self.found if str(e.path) == plan.get("model")), None)
+        shown = estimate(("CUDA0", "CUDA1")) if model is not None else None
+        return Preview(plan, self.engine_, machine(), model, None, None, None, shown, (), None)
+
+    def estimate(self, plan: Plan, budgets: Any = None) -> Estimate:
+        self.asked.append(plan.get("model") or "")
+        size = self.read_model(plan.get("model")).size_bytes / GIB
+        verdict = Verdict.FITS if size < 18 else Verdict.TIGHT if size < 68 else Verdict.WONT_FIT
+        if size > 100:
+            verdict = Verdict.CANT_TELL
+        return replace(estimate(), verdict=verdict, reason=Text("CUDA0 keeps {free:.1f} GiB.", free=22.7 - size))
+
+    def sessions(self, search: str = "") -> list[Any]:
+        rows = [d.row for d in self.past.values() if d.row.id not in self.deleted]
+        words = search.lower().split()
+        return [r for r in rows if all(w in f"{r.model} {r.profile} {r.engine} {r.state}".lower() for w in words)]
+
+    def session(self, session_id: int) -> Any:
+        if session_id not in self.past:
+            raise AppError(Text("There is no session {id}.", id=session_id))
+        return self.past[session_id]
+
+    def delete_session(self, session_id: int) -> None:
+        self.deleted.append(session_id)
+
+    def leftovers(self) -> list[Any]:
+        return []
+
+    def interrupted(self) -> list[Any]:
+        return [r for r in self.sessions() if r.state == "interrupted"]
+
+    def close(self) -> None:
+        pass
+
+
+def sessions() -> list[SessionDetail]:
+    """A history with every state."""
+    recorder = fill(FakeRecorder())
+    command = ("/opt/llama", "serve", "-m", "/home/ada/models/Qwen3-30B-A3B-Instruct-2507-Q4_K_M.gguf", "-c", "32768",
+               "--metrics", "-lv", "4")
+    table = [("stopped", "Qwen3-30B-A3B-Instruct-2507", "Chat", "2026-12-01T10:02:11.000+00:00", 870.0),
+             ("crashed", "Qwen3-30B-A3B-Instruct-2507", "Chat", "2026-12-01T09:41:00.000+00:00", 1100.0),
+             ("stopped", "gpt-oss-20b", "Code", "2026-12-01T09:12:00.000+00:00", 1620.0),
+             ("failed", "gpt-oss-120b", "Experts in RAM", "2026-11-30T18:03:00.000+00:00", 8.0),
+             ("interrupted", "Gemma-3-27b-it", None, "2026-11-27T22:51:00.000+00:00", 360.0)]
+    out = []
+    for i, (state, model, profile, start, seconds) in enumerate(table):
+        end = (datetime.fromisoformat(start) + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+        mine = tuple(recorder.requests) if state != "failed" else ()
+        row = SessionRow(len(table) - i, start, end, state, model, "llama.cpp 11434", len(mine),
+                         sum(r.generated_tokens or 0 for r in mine), profile, exit_code=1 if state == "failed" else 0,
+                         reason="out of memory on CUDA0" if state in ("failed", "crashed") else "stopped by us")
+        plan = Plan().with_("model", "/home/ada/models/m.gguf").with_("ctx-size", 32768)
+        estimate_ = {"main": [{"name": "CUDA0", "model": int(13 * GIB), "context": int(2.4 * GIB), "compute": int(
+            0.5 * GIB)}, {"name": "Host", "model": int(4.4 * GIB), "context": 0, "compute": int(0.1 * GIB)}],
+            "overhead": {"CUDA0": int(0.2 * GIB)}, "verdict": "fits", "notes": []}
+        actual = {"main": [{"name": "CUDA0", "model": int(12.9 * GIB), "context": int(2.4 * GIB), "compute": int(
+            0.55 * GIB)}, {"name": "Host", "model": int(4.39 * GIB), "context": 0, "compute": int(0.1 * GIB)}],
+            "overhead": {"CUDA0": int(0.21 * GIB)}, "measured": {"CUDA0": {"process_bytes": 16.1 * GIB},
+                                                                 "Host": {"process_bytes": 5.4 * GIB}}}
+        environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        out.append(SessionDetail(row, command, environment, {"quant": "Q4_K_M"}, None, plan, None,
+                                 estimate_, actual if state != "failed" else None, mine, tuple(recorder.events),
+                                 "\n".join(line.text for line in recorder.lines[:200])))
+    return out
+
+
+__all__ = ["DEGRADED", "OUT_OF_MEMORY", "FakeRecorder", "FakeRun", "FakeWorkspace", "busy_run", "entries", "estimate",
+           "fill", "layered_model", "log_lines", "machine", "model_file", "preview", "sessions"]

@@ -24,6 +24,7 @@ class Scale(QWidget):
         self._top = 0.0
         self._right = right
         self._colour = 0
+        self.kilo = 1000.0
         self.setFixedWidth(width)
 
     def set_top(self, top: float, colour: int = 0) -> None:
@@ -48,7 +49,7 @@ class Scale(QWidget):
             middle = PAD + (1 - share) * (height - 2 * PAD)
             top = min(max(middle - line / 2, 0), height - line)
             box = QRectF(5 if self._right else 0, top, self.width() - (5 if self._right else 6), line)
-            painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), short_text(self._top * share))
+            painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), short_text(self._top * share, self.kilo))
         painter.end()
 
 

@@ -99,7 +99,7 @@ class Ruler(QWidget):
         self.setFixedHeight(18)
 
     def set_view(self, start: float, end: float, ticks: list[float]) -> None:
-        if (start, end) != (self._start, self._end):
+        if (start, end, ticks) != (self._start, self._end, self._ticks):
             self._start, self._end, self._ticks = start, end, ticks
             self.update()
 

@@ -32,6 +32,15 @@ def calm_top(peak: float, current: float, floor: float) -> float:
     return max(next(f * power for f in (1, 2, 4, 5, 8, 10) if f * power >= peak * 0.999999), floor)
 
 
+def power_top(peak: float, current: float, floor: float) -> float:
+    """As `calm_top`, in powers of two: for tokens, whose limits are such."""
+    if math.isnan(peak) or peak <= 0:
+        return max(current, floor)
+    if current >= peak and (peak >= _SHRINK * current or current <= floor):
+        return current
+    return max(2.0 ** math.ceil(math.log2(peak)), floor)
+
+
 def time_step(span_s: float, most: int) -> int:
     """The smallest round step (seconds) that cuts `span_s` into at most `most` parts."""
     for step in _TIME_STEPS:
@@ -55,11 +64,14 @@ def clock_text(seconds: float) -> str:
     return f"{sign}{hours}:{minutes:02d}:{left:02d}" if hours else f"{sign}{minutes:02d}:{left:02d}"
 
 
-def short_text(value: float) -> str:
-    """An axis figure in at most four signs: 0, 50, 16k, 1.5k, 2M; small ranges keep one decimal."""
+def short_text(value: float, kilo: float = 1000.0) -> str:
+    """An axis figure in at most four signs: 0, 50, 16k, 1.5k, 2M; small ranges keep one decimal.
+
+    `kilo` 1024 says 32k for 32,768 tokens, as people do.
+    """
     if value == 0:
         return "0"
-    for limit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for limit, name in ((kilo**3, "G"), (kilo**2, "M"), (kilo, "k")):
         if abs(value) >= limit:
             scaled = value / limit
             whole = scaled >= 10 or abs(scaled - round(scaled)) < 0.05

@@ -14,7 +14,7 @@ from paddock.desktop.plots import ink
 from paddock.desktop.plots.canvas import Area, Canvas
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Row
-from paddock.desktop.plots.scale import Floats, calm_top, peak
+from paddock.desktop.plots.scale import Floats, calm_top, peak, power_top
 from paddock.text import Text
 from paddock.units import GIB, MINUS, count_text, missing, number_text
 
@@ -129,6 +129,7 @@ class ContextPlot(Plot):
         self.add(self._limit)
         self._limit_value: float | None = None
         self._top = 0.0
+        self.left.kilo = 1024.0
 
     def configure(self, setup: Setup) -> None:
         for area in self._areas:
@@ -174,7 +175,7 @@ class ContextPlot(Plot):
         # Little use of a large window would be a line on the floor: the limit is then said, not drawn.
         near = limit is not None and not math.isnan(high) and high > limit * 0.2
         wanted = limit if near and limit is not None else high
-        self._top = calm_top(wanted, self._top, 512.0)
+        self._top = power_top(wanted, self._top, 512.0)
         if near and limit is not None:
             self._top = max(limit, high)
         gaps = frame.gaps(window.start, window.end, window.points)

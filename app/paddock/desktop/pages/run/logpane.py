@@ -7,10 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
 from paddock.desktop.icons import icon
 from paddock.desktop.pages.run.log import KEPT, LogView
+from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.parts.basic import Label, panel, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -36,12 +37,7 @@ class LogPane(QWidget):
         self._bottom = tool_button("arrow-down", tr("To the newest line"), self.view.scroll_to_bottom)
         self._file = tool_button("file", tr("Open the whole log file"), self._open_file)
         self._file.setEnabled(False)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search the log"))
-        self.search.setAccessibleName(tr("Search the log"))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icon("search", "text2"), QLineEdit.ActionPosition.LeadingPosition)
-        self.search.setProperty("search", True)
+        self.search = SearchEdit(tr("Search the log"), tr("Search the log"))
         self.search.setFixedWidth(theme().px(170))
         self.level = QComboBox()
         self.level.setAccessibleName(tr("Least level"))

@@ -226,6 +226,7 @@ class RequestsView(QTableView):
         self.setModel(model)
         calm_view(self)
         self.setAccessibleName(tr("Requests"))
+        self.setStyleSheet("QTableView::item{padding:0 4px}")
         self.setShowGrid(False)
         self.setAlternatingRowColors(False)
         self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)

@@ -1,0 +1,190 @@
+"""Tensors and metadata of a file as tables, with a filter each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QObject, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+
+from paddock.desktop.pages.models.rows import SORT_ROLE, Index
+from paddock.desktop.pages.searching import SearchEdit
+from paddock.desktop.parts.basic import Label, calm_view, row
+from paddock.desktop.theme import theme
+from paddock.desktop.tr import tr
+from paddock.gguf import LazyArray
+from paddock.gguf.model import Tensor
+from paddock.units import bytes_text, count_text
+
+
+class PlainTable(QAbstractTableModel):
+    """Rows of texts with what they are sorted by."""
+
+    def __init__(self, headers: Sequence[str], right: frozenset[int] = frozenset(),
+                 parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._headers, self._right = list(headers), right
+        self._rows: list[tuple[tuple[str, Any], ...]] = []
+
+    def set_rows(self, rows: list[tuple[tuple[str, Any], ...]]) -> None:
+        """Each cell: (text, value to sort by)."""
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._headers)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        text, value = self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return text
+        if role == SORT_ROLE:
+            return value
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return text if len(text) > 24 else None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if index.column() in self._right else Qt.AlignmentFlag.AlignLeft
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._headers[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if section in self._right else Qt.AlignmentFlag.AlignLeft
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+
+class _Proxy(QSortFilterProxyModel):
+    def lessThan(self, left: Index, right: Index) -> bool:
+        a, b = left.data(SORT_ROLE), right.data(SORT_ROLE)
+        return bool(a < b) if type(a) is type(b) else str(a) < str(b)
+
+
+class FilteredTable(QWidget):
+    """A filter over a dense table; Ctrl+C copies the chosen rows."""
+
+    def __init__(self, name: str, headers: Sequence[str], right: frozenset[int] = frozenset(),
+                 stretch: int = 0, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.table = PlainTable(headers, right, self)
+        self._proxy = _Proxy(self)
+        self._proxy.setSourceModel(self.table)
+        self._proxy.setSortRole(SORT_ROLE)
+        self._proxy.setFilterKeyColumn(-1)
+        self._proxy.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.filter = SearchEdit(tr("Filter"), tr("Filter {what}", what=name))
+        self._count = Label("", "note", "text2")
+        self.view = QTableView()
+        self.view.setModel(self._proxy)
+        calm_view(self.view)
+        self.view.setAccessibleName(name)
+        self.view.setShowGrid(False)
+        self.view.setWordWrap(False)
+        self.view.setAlternatingRowColors(True)
+        self.view.setTabKeyNavigation(False)
+        self.view.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+        self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.view.verticalHeader().hide()
+        self.view.verticalHeader().setDefaultSectionSize(theme().px(24))
+        self.view.setFont(theme().font("note"))
+        header = self.view.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setMinimumSectionSize(32)
+        self._stretch = stretch
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(stretch, QHeaderView.ResizeMode.Stretch)
+        self.view.setSortingEnabled(True)
+        self.view.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        top = row(self.filter, self._count, gap=8, margins=(16, 8, 16, 8))
+        top.setStretch(0, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(top)
+        layout.addWidget(self.view, 1)
+        self.filter.textChanged.connect(self._filter)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view, self.copy,
+                  context=Qt.ShortcutContext.WidgetShortcut)
+
+    def set_rows(self, rows: list[tuple[tuple[str, Any], ...]], widths: Sequence[int]) -> None:
+        """`widths` in pixels of the look, by column; the stretched one takes the rest."""
+        self.filter.clear()
+        self.table.set_rows(rows)
+        self._proxy.sort(-1)
+        self.view.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        for column, width in enumerate(widths):
+            if column != self._stretch:
+                self.view.setColumnWidth(column, theme().px(width))
+        self._say()
+
+    @property
+    def shown(self) -> int:
+        """Rows that pass the filter."""
+        return self._proxy.rowCount()
+
+    def _filter(self, text: str) -> None:
+        self._proxy.setFilterFixedString(text.strip())
+        self._say()
+
+    def _say(self) -> None:
+        total = self.table.rowCount()
+        self._count.setText(str(total) if self.shown == total else tr("{shown} of {total}", shown=self.shown,
+                                                                      total=total))
+
+    def copy(self) -> None:
+        rows = sorted(i.row() for i in self.view.selectionModel().selectedRows())
+        texts = ("\t".join(str(self._proxy.index(r, c).data()) for c in range(self._proxy.columnCount())) for r in rows)
+        QGuiApplication.clipboard().setText("\n".join(texts))
+
+
+def tensor_rows(tensors: Sequence[Tensor]) -> list[tuple[tuple[str, Any], ...]]:
+    """Name, type, shape, size, shard."""
+    return [((t.name, _natural(t.name)), (t.type_name.upper(), t.type_name),
+             (" × ".join(count_text(n) for n in t.shape), float(_elements(t.shape))),
+             (bytes_text(t.nbytes), float(t.nbytes or 0))) for t in tensors]
+
+
+def _elements(shape: Sequence[int]) -> int:
+    out = 1
+    for n in shape:
+        out *= n
+    return out
+
+
+def _natural(name: str) -> str:
+    """Layer 10 after layer 9."""
+    return ".".join(part.zfill(6) if part.isdigit() else part for part in name.split("."))
+
+
+def value_words(value: Any, most: int = 12) -> str:
+    """A metadata value in a line; long lists are counted, not printed."""
+    if isinstance(value, LazyArray):
+        return tr("list of {length} × {kind}", length=count_text(value.length), kind=value.element)
+    if isinstance(value, bool):
+        return tr("yes") if value else tr("no")
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str):
+        line = " ".join(value.split())
+        return line if len(line) <= 400 else line[:400] + "…"
+    if isinstance(value, Sequence):
+        shown = ", ".join(value_words(v) for v in value[:most])
+        return shown if len(value) <= most else tr("{values}, … ({length} in all)", values=shown,
+                                                   length=count_text(len(value)))
+    return str(value)
+
+
+def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[tuple[str, Any], ...]]:
+    return [((key, key), (value_words(value), value_words(value))) for key, value in metadata.items()]
