@@ -6,8 +6,6 @@ known; "can't tell" where it cannot be told. Pure and quick: it runs on every ed
 Beside these: `paddock.fit.answers` (one line of `fit --batch` as data).
 """
 
-from paddock.fit.estimates import estimate
-from paddock.fit.fixing import fixes, max_context
 from paddock.fit.answers import answer
 from paddock.fit.fixing import fixes, max_context
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Known, Verdict

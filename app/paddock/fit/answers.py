@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.fit.estimates import estimate
 from paddock.fit.model import Budget, DeviceEstimate, Estimate
+from paddock.fit.verdicts import estimate
 from paddock.gguf.model import ModelFile
 from paddock.launch.model import Plan
 
