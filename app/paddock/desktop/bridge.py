@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal, Slot
 
 from paddock.errors import AppError
 
@@ -56,7 +56,8 @@ class _Bridge(QObject):
     def __init__(self) -> None:
         super().__init__(QCoreApplication.instance())
         self._pool: ThreadPoolExecutor | None = None
-        self._finished.connect(self._deliver)
+        # Queued in any case: a quick function may be done before its callback is attached, in the GUI thread itself.
+        self._finished.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def submit(self, function: Callable[[], Any], done: Callable[[Any], object] | None,
                failed: Callable[[AppError], object] | None, owner: QObject, job: Job) -> None:

@@ -87,7 +87,8 @@ class _Engine(QIconEngine):
         role = "text3" if mode == QIcon.Mode.Disabled else self._role
         if state == QIcon.State.On and self._checked and mode != QIcon.Mode.Disabled:
             role = self._checked
-        paint_icon(painter, self._name, rect, role)
+        side = min(rect.width(), rect.height())
+        paint_icon(painter, self._name, QRect(rect.x(), rect.y() + (rect.height() - side) // 2, side, side), role)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         pixmap = QPixmap(size)

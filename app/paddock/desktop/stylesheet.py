@@ -57,6 +57,7 @@ QPushButton[primary="true"]:hover{background:$accent_hover;border-color:$accent_
 QPushButton[primary="true"]:focus{border:2px solid palette(text)}
 QPushButton[primary="true"]:disabled{background:palette(alternate-base);border:1px solid palette(shadow);color:$text3;
  font-weight:400}
+QPushButton[big="true"],QPushButton[big="true"]:focus{min-height:${h38}px;font-size:${title}px;font-weight:600}
 QPushButton[small="true"],QToolButton[small="true"]{min-height:${h22}px;padding:0 8px}
 QPushButton[small="true"]:focus,QToolButton[small="true"]:focus{min-height:${h20}px;padding:0 7px}
 QPushButton[square="true"],QToolButton[square="true"]{padding:0;min-width:${h26}px}
@@ -71,7 +72,8 @@ QPushButton[link="true"]{border-color:transparent;background:transparent;color:p
 QPushButton[link="true"]:hover{text-decoration:underline}
 QPushButton[link="true"]:focus{border:2px solid palette(highlight);padding:0 3px}
 QPushButton::menu-indicator,QToolButton::menu-indicator{image:none;width:0}
-QFrame[segments="true"]{max-height:${h26}px;min-height:${h26}px;border:1px solid palette(dark);border-radius:4px;background:palette(base)}
+QFrame[segments="true"]{max-height:${h26}px;min-height:${h26}px;
+ border:1px solid palette(dark);border-radius:4px;background:palette(base)}
 QToolButton[segment="true"]{border:0;border-radius:0;border-right:1px solid palette(mid);background:transparent;
  padding:0 13px;min-height:${h26}px;max-height:${h26}px;color:$text2}
 QToolButton[segment="true"][last="true"]{border-right:0}
@@ -80,12 +82,6 @@ QToolButton[segment="true"]:checked{background:$sel;color:palette(link);font-wei
 QToolButton[segment="true"]:focus{border:2px solid palette(highlight);border-radius:3px;padding:0 11px;
  min-height:${h22}px;max-height:${h22}px}
 QToolButton[segment="true"]:disabled{color:$text3;background:palette(alternate-base)}
-QToolButton[rail="true"]{border:0;border-left:3px solid transparent;border-radius:0;padding:0 3px 0 0;min-height:56px;
- background:transparent;color:$text2}
-QToolButton[rail="true"]:hover{background:palette(midlight)}
-QToolButton[rail="true"]:checked{background:$sel;border-left-color:palette(highlight);color:palette(link);
- font-weight:600}
-QToolButton[rail="true"]:focus{border:2px solid palette(highlight);min-height:52px;padding:0}
 QCheckBox,QRadioButton{spacing:8px;min-height:${h26}px}
 QCheckBox::indicator{width:14px;height:14px;border:1px solid palette(dark);border-radius:3px;background:palette(base)}
 QCheckBox::indicator:checked{background:palette(highlight);border-color:palette(highlight);image:url($check)}
@@ -151,5 +147,6 @@ def stylesheet(theme: Theme, folder: Path) -> str:
     }
     colours = {name: theme.color(name).name() for name in ("bad", "sel", "text", "text2", "text3", "line", "soft")}
     hover = theme.color("accent").lighter(108) if theme.dark else theme.color("accent").darker(110)
-    heights = {f"h{n}": str(theme.px(n)) for n in (20, 22, 24, 26, 27, 30)}
-    return _SHEET.substitute(images | colours | heights, accent_hover=hover.name(), note=str(theme.font_px("note")))
+    heights = {f"h{n}": str(theme.px(n)) for n in (20, 22, 24, 26, 27, 30, 38)}
+    return _SHEET.substitute(images | colours | heights, accent_hover=hover.name(), note=str(theme.font_px("note")),
+                             title=str(theme.font_px("title")))

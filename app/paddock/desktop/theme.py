@@ -14,6 +14,7 @@ from paddock.desktop.stylesheet import stylesheet, write_images
 MODES = ("system", "light", "dark")
 SIZES = {"figure": 24, "title": 15, "body": 13, "note": 12, "caption": 11}
 """Pixels at a base font of 13; everything is kept as a ratio of it."""
+_FIXED = {"mono": "note", "flag": "caption"}
 _BASE = 13
 _SMALLEST = 11
 
@@ -162,11 +163,12 @@ class Theme(QObject):
         return max(float(_SMALLEST), QFontInfo(self._system_font).pixelSize() * self._scale)
 
     def font(self, kind: str = "body", weight: int = 400) -> QFont:
-        """figure, title, body, note, caption or mono (mono is note-sized); figures align in every one of them."""
-        font = QFont(self._fixed_font if kind == "mono" else self._system_font)
-        font.setPixelSize(self.font_px("note" if kind == "mono" else kind))
+        """figure, title, body, note, caption, mono (note-sized) or flag (mono, caption-sized); figures align in all."""
+        fixed = kind in _FIXED
+        font = QFont(self._fixed_font if fixed else self._system_font)
+        font.setPixelSize(self.font_px(_FIXED.get(kind, kind)))
         font.setWeight(QFont.Weight(weight))
-        if kind != "mono":
+        if not fixed:
             font.setFeature(QFont.Tag("tnum"), 1)
         return font
 

@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, QRect, QRectF, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -16,17 +16,18 @@ from PySide6.QtGui import (
     QKeySequence,
     QPainter,
     QPaintEvent,
+    QPen,
     QResizeEvent,
     QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QMainWindow,
     QMessageBox,
     QSizePolicy,
     QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -66,28 +67,30 @@ class _Mark(QWidget):
         paint_icon(QPainter(self), "paddock", rect, "text")
 
 
-class RailButton(QToolButton):
+class RailButton(QAbstractButton):
     """An icon over a word; `dot` is the role of a small mark, None for no mark."""
 
     def __init__(self, text: str, icon_name: str, shortcut: str) -> None:
         super().__init__()
         self._dot: str | None = None
+        self._icon = icon_name
+        self._narrow = False
         self.setText(text)
-        self.setIcon(icon(icon_name, "text2", checked="accent"))
         self.setCheckable(True)
-        self.setProperty("rail", True)
         self.setAccessibleName(text)
         self.setToolTip(f"{text} ({shortcut})")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.set_narrow(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(RAIL), theme().px(48 if self._narrow else 56))
 
     def set_narrow(self, narrow: bool) -> None:
-        side = theme().px(20)
-        self.setIconSize(QSize(side, side))
-        self.setFont(theme().font("caption"))
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly if narrow else
-                                Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        """The icon alone; the word is in the tooltip."""
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self.updateGeometry()
 
     def set_dot(self, role: str | None, words: str = "") -> None:
         if role != self._dot:
@@ -95,16 +98,33 @@ class RailButton(QToolButton):
             self.update()
         self.setAccessibleDescription(words)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self._dot is None:
-            return
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        t = theme()
         painter = QPainter(self)
+        chosen = self.isChecked()
+        if chosen or self.underMouse():
+            painter.fillRect(self.rect(), t.color("sel" if chosen else "hover"))
+        if chosen:
+            painter.fillRect(0, 0, 3, self.height(), t.color("accent"))
+        role = "accent" if chosen else "text2"
+        side = t.px(20)
+        top = (self.height() - side) // 2 if self._narrow else t.px(9)
+        left = (self.width() - side) // 2
+        paint_icon(painter, self._icon, QRect(left, top, side, side), role)
+        if not self._narrow:
+            painter.setPen(t.color(role))
+            painter.setFont(t.font("caption", 600 if chosen else 400))
+            words = QRect(0, top + side + t.px(4), self.width(), painter.fontMetrics().height())
+            painter.drawText(words, Qt.AlignmentFlag.AlignCenter, self.text())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(theme().color("window"))
-        painter.setBrush(theme().color(self._dot))
-        size = theme().px(7)
-        painter.drawEllipse(self.width() // 2 + theme().px(8), theme().px(10), size, size)
+        if self._dot is not None:
+            painter.setPen(QPen(t.color("sel" if chosen else "window"), 1.5))
+            painter.setBrush(t.color(self._dot))
+            painter.drawEllipse(QRectF(left + side - t.px(3), top - t.px(2), t.px(8), t.px(8)))
+        if self.hasFocus():
+            painter.setPen(QPen(t.color("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
 
 
 class MainWindow(QMainWindow):

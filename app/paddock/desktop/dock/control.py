@@ -70,13 +70,13 @@ class Control(QWidget):
         self.button: QPushButton = button(tr("Launch"), "play", self._pressed, primary=True)
         self._stop = False
         if full:
-            self.button.setFixedHeight(theme().px(40))
-            self.button.setFont(theme().font("title", 600))
+            self.button.setProperty("big", True)
             self.setFixedWidth(theme().px(168))
             self.button.setMinimumWidth(theme().px(168))
             self.setLayout(column(self.button, self.state, self.note, None, gap=8))
         else:
             words = column(None, self.state, self.note, None, gap=0)
+            self.note.setMinimumWidth(theme().px(100))
             self.button.setMinimumWidth(theme().px(94))
             self.setLayout(row(words, self.button, gap=12))
         self._timer = QTimer(self)
@@ -121,5 +121,3 @@ class Control(QWidget):
         self.button.setProperty("primary", not live)
         self.button.style().unpolish(self.button)
         self.button.style().polish(self.button)
-        if self._full:
-            self.button.setFont(theme().font("title", 600))

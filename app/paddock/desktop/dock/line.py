@@ -82,9 +82,7 @@ class LineEdit(QPlainTextEdit):
 
     @Slot()
     def _restyle(self) -> None:
-        font = theme().font("mono")
-        font.setPixelSize(theme().font_px("caption"))
-        self.setFont(font)
+        self.setFont(theme().font("flag"))
         self.document().setDocumentMargin(1)
         self.setFixedHeight(self.fontMetrics().lineSpacing() * self._lines + theme().px(14 if self._lines > 1 else 12))
         self.colours.rehighlight()

@@ -38,7 +38,7 @@ class Label(QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(wrap)
         if wrap:
-            self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+            self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             self.setMinimumWidth(24)
@@ -80,6 +80,13 @@ class Label(QLabel):
         super().resizeEvent(event)
         if self._elide:
             self._shorten()
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        if self.wordWrap():
+            # Height follows width in layouts; the guess that QLabel makes without a width is far too high.
+            hint = QSize(min(hint.width(), 60), self.fontMetrics().lineSpacing())
+        return hint
 
     def sizeHint(self) -> QSize:
         hint = super().sizeHint()
@@ -133,7 +140,8 @@ def button(text: str, icon_name: str | None = None, clicked: Callable[[], Any] |
     if icon_name:
         made.setIcon(icon(icon_name, role or ("on_accent" if primary else "text")))
         side = theme().px(14 if small else 16)
-        made.setIconSize(QSize(side, side))
+        # Room between icon and text: the icon is drawn at the left of a wider place.
+        made.setIconSize(QSize(side + (theme().px(5) if text else 0), side))
     made.setAccessibleName(name or text)
     if name and not text:
         made.setToolTip(name)

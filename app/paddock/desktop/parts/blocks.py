@@ -47,8 +47,8 @@ class Banner(QWidget):
         self.setLayout(row(self._icon, words, self._acts, self._close, gap=12, margins=(16, 8, 8, 8)))
         self.hide()
 
-    def show_text(self, tone: str, what: str, why: str = "", acts: Sequence[tuple[str, str | None, Callable[[], Any]]] = (),
-                  closable: bool = True) -> None:
+    def show_text(self, tone: str, what: str, why: str = "",
+                  acts: Sequence[tuple[str, str | None, Callable[[], Any]]] = (), closable: bool = True) -> None:
         """`acts`: (text, icon, function); the first is the best one."""
         self._tone = tone
         self._icon.show_icon(_TONE_ICONS.get(tone, "info"), tone)
@@ -305,6 +305,7 @@ class PageHeader(QFrame):
         self.right.setSpacing(12)
         line = row(self.title, self.left, self.note, self.right, gap=12, margins=(16, 0, 16, 0))
         line.setStretch(2, 1)
+        line.addStrut(theme().px(47))
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)

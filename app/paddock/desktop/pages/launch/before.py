@@ -89,7 +89,8 @@ class BeforePane(QScrollArea):
         self._holders_unit = Label("GiB", "note", "text2")
         inner = panel("base", column(
             row(Label(tr("Before you launch"), weight=600), self.count, None), rule(), self._issues,
-            self._anyway_row, 8, self._notes_title, self._notes, 8, row(self._holders_title, self._holders_unit, None), self._holders, None,
+            self._anyway_row, 8, self._notes_title, self._notes, 8,
+            row(self._holders_title, self._holders_unit, None), self._holders, None,
             gap=8, margins=(16, 13, 16, 13)))
         self.setWidget(inner)
         desk.previewChanged.connect(self.refresh)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from paddock.desktop.parts.basic import IconLabel, Label, column, empty_layout, rule, tool_button
 from paddock.desktop.theme import theme
@@ -86,6 +86,7 @@ class ChangesPane(QWidget):
         line.setHorizontalSpacing(8)
         for place, widget in enumerate((before, IconLabel("arrow-right", 12, "text2"), after)):
             if widget in (before, after):
+                widget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
                 widget.setFixedWidth(min(widget.sizeHint().width() + 4, theme().px(170)))
             line.addWidget(widget, 0, place)
         line.setColumnStretch(3, 1)

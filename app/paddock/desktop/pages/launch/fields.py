@@ -214,7 +214,8 @@ class KvField(Field):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._linked = True
-        self.boxes = {"cache-type-k": combo(tr("KV cache type for K")), "cache-type-v": combo(tr("KV cache type for V"))}
+        self.boxes = {"cache-type-k": combo(tr("KV cache type for K")),
+                      "cache-type-v": combo(tr("KV cache type for V"))}
         for option, box in self.boxes.items():
             box.addItems([*KV_TYPES])
             box.setMinimumWidth(theme().px(84))
@@ -250,7 +251,7 @@ class KvField(Field):
     def _link(self, on: bool) -> None:
         self._linked = on
         self.link.setIcon(icon("link" if on else "unlink", "text2"))
-        self.note.setText(tr("K and V alike") if on else tr("K and V apart"))
+        self.note.setText(tr("K and V alike") if on else tr("K, V apart"))
         if on and self.boxes["cache-type-k"].currentText() != self.boxes["cache-type-v"].currentText():
             self._chosen("cache-type-k")
 

@@ -105,7 +105,7 @@ class DraftField(Field):
         self.kind = combo(tr("Kind of speculation (--spec-type)"))
         option = CATALOGUE.get("spec-type")
         self.kind.addItems([c for c in option.choices if c != "none"] if option is not None else [])
-        self.kind.setMaximumWidth(theme().px(130))
+        self.kind.setMinimumWidth(theme().px(132))
         self.kind.activated.connect(lambda _index: self.desk.set("spec-type", self.kind.currentText()))
         line = row(self.box, self.kind, gap=8)
         line.setStretch(0, 1)
@@ -113,7 +113,7 @@ class DraftField(Field):
         desk.modelsChanged.connect(self.sync)
 
     def candidates(self) -> list[Any]:
-        """Small models of the library that could draft: made for it, or the same vocabulary at an eighth of the size."""
+        """Models of the library that could draft: the same vocabulary, made for it or at most an eighth of the size."""
         model = self.desk.preview.model if self.desk.preview is not None else None
         if model is None:
             return []

@@ -85,7 +85,8 @@ class FirstSteps(QScrollArea):
         self._build_acts()
         head = QWidget()
         head.setLayout(column(self._title, margins=(24, 20, 24, 4)))
-        self.setWidget(panel("base", column(head, self._computer, rule(), self._engine, rule(), self._model, None, gap=0)))
+        steps = column(head, self._computer, rule(), self._engine, rule(), self._model, None, gap=0)
+        self.setWidget(panel("base", steps))
         desk.enginesChanged.connect(self.refresh)
         desk.machineChanged.connect(self.refresh)
         desk.modelsChanged.connect(self.refresh)
@@ -136,10 +137,11 @@ class FirstSteps(QScrollArea):
             first = next(e for e in engines if e.error is None)
             return tr("{name} answers, with {known} options.", name=first.name, known=len(first.options))
         if engines:
-            return tr("{count} was found, but did not answer: {why}", plural="{count} were found, but none answers: {why}",
-                      count=len(engines), why=str(engines[0].error))
-        return tr("Paddock drives your own llama.cpp. It looked for llama-server and llama in the search path and the usual "
-                  "places, and found none.")
+            return tr("{count} was found, but did not answer: {why}",
+                      plural="{count} were found, but none answers: {why}", count=len(engines),
+                      why=str(engines[0].error))
+        return tr("Paddock drives your own llama.cpp. It looked for llama-server and llama in the search path and the "
+                  "usual places, and found none.")
 
     def _model_words(self, found: int) -> str:
         if self._desk.entries is None:
@@ -154,17 +156,24 @@ class FirstSteps(QScrollArea):
         if machine is None:
             return
         rows = [(d.name, d.description, d.total_bytes, d.free_bytes) for d in machine.devices]
+        if not rows:
+            rows = [(tr("GPU {number}", number=g.index), g.name, g.total_bytes, None) for g in machine.gpus]
         cores = tr("{name}, {cores} cores", name=machine.cpu_name or tr("processor"),
                    cores=machine.physical_cores or machine.logical_cores)
         rows.append((tr("RAM"), cores, machine.ram_total_bytes, machine.ram_available_bytes))
         for index, (name, what, total, free) in enumerate(rows):
-            figures = (tr("{size} GiB", size=gib_text(total, 1)), tr("{size} free", size=gib_text(free, 1)))
+            figures = (tr("{size} GiB", size=gib_text(total, 1)),
+                       tr("{size} free", size=gib_text(free, 1)) if free is not None else "")
             for place, label in enumerate((Label(name, "note", weight=500), Label(what, "note", elide="end"),
                                            Label(figures[0], "note"), Label(figures[1], "note", "text2"))):
                 self._grid.addWidget(label, index, place)
         if not machine.devices:
-            self._grid.addWidget(Label(tr("No GPU that the engine can use was found: models run on the processor."), "note",
-                                       "text2", wrap=True), len(rows), 0, 1, 4)
+            self._grid.addWidget(Label(self._no_device_words(), "note", "text2", wrap=True), len(rows), 0, 1, 4)
+
+    def _no_device_words(self) -> str:
+        if any(e.error is None for e in self._desk.engines or []):
+            return tr("No GPU that the engine can use was found: models run on the processor.")
+        return tr("Which of its GPUs can be used is known once an engine is found.")
 
     @Slot(object)
     def _scanning(self, job: Job) -> None:

@@ -135,6 +135,7 @@ class ProfileBar(QWidget):
 
     def _delete(self) -> None:
         name = self._desk.profile.name
-        asked = QMessageBox.question(self, "Paddock", tr("Delete the profile “{name}”? The plan stays open.", name=name))
+        words = tr("Delete the profile “{name}”? The plan stays open.", name=name)
+        asked = QMessageBox.question(self, "Paddock", words)
         if asked == QMessageBox.StandardButton.Yes:
             self._desk.delete_profile()

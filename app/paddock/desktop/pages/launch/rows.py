@@ -22,10 +22,7 @@ class FormRow(QWidget):
         self.options = options
         self.label = Label(label)
         self.label.setBuddy(_first_input(control))
-        self.flags = Label(flags, "mono", "text2")
-        font = theme().font("mono")
-        font.setPixelSize(theme().font_px("caption"))
-        self.flags.setFont(font)
+        self.flags = Label(flags, "flag", "text2")
         self.control = control
         self.cost = MarkedLabel()
         self._changed = False
