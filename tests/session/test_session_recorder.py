@@ -120,6 +120,17 @@ def test_samples_fill_the_series_and_an_unanswered_one_is_a_gap(recorder: Record
     assert "CUDA0.throttle" not in series.names
 
 
+def test_the_speed_of_a_prompt_fills_the_time_that_it_took(recorder: Recorder) -> None:
+    recorder.on_line(LogLine(1001.0, LAUNCH.format(1, 0)))
+    waiting = {"id": 0, "is_processing": True, "id_task": 1, "next_token": [{"n_decoded": 0}]}
+    writing = waiting | {"next_token": [{"n_decoded": 2}], "n_prompt_tokens_processed": 90, "n_prompt_tokens_cache": 0}
+    for t, raw in ((1.2, waiting), (2.0, waiting), (3.0, writing)):
+        recorder.on_row(sample(t, None, (slot_sample(t, raw, SlotRates()),)))
+    told = replace(sample(3.5, None, (slot_sample(3.5, writing, SlotRates()),)), prompt_per_s=45.0, counters={"x": 1.0})
+    recorder.on_row(told)
+    assert recorder.series.view("prompt_per_s")[1].tolist() == [45.0] * 4
+
+
 def test_peaks_are_kept_with_what_was_used_before(recorder: Recorder) -> None:
     recorder.on_state(State.STARTING, 1000.0, None)
     for t, rss, process, used in ((1.0, 1.0, 0.0, 500.0), (2.0, 9.0, 80.0, 580.0), (3.0, 4.0, 20.0, 520.0)):

@@ -114,6 +114,15 @@ def test_live_figures_of_a_running_request_come_from_the_polls(slot: Callable[..
     assert tracker.sample(poll(1.4, [slot(task=7, busy=True, processed=5, cached=95, decoded=3)])) == []
 
 
+def test_a_cancelled_request_has_the_tokens_that_its_slot_held(slot: Callable[..., dict[str, Any]]) -> None:
+    tracker = RequestTracker()
+    tracker.feed(Fact(1.0, "launch", 0, 7))
+    tracker.sample(poll(1.9, [slot(task=7, busy=True, processed=5, cached=10, decoded=9)]))
+    tracker.feed(Fact(4.0, "cancel", task=7))
+    (row,) = tracker.feed(Fact(4.0, "release", 0, 7, {"tokens": 149.0, "truncated": 0.0}))
+    assert (row.status, row.prompt_tokens, row.generated_tokens) == ("cancelled", 15, 135)
+
+
 def test_finals_of_the_log_replace_what_the_polls_guessed() -> None:
     tracker = RequestTracker()
     tracker.feed(Fact(1.0, "launch", 0, 7))

@@ -204,7 +204,7 @@ def test_a_request_between_two_polls_shows_in_the_next_sample(rig: Rig, slot: Sl
                                "tokens_predicted_seconds_total": 0.0, "prompt_tokens_total": 0.0,
                                "prompt_seconds_total": 0.0}
     rig.run(1.0)
-    rig.server.metrics_data = {"n_decode_total": 6.0, "tokens_predicted_total": 5.0, "requests_processing": 0.0,
+    rig.server.metrics_data = {"n_decode_total": 6.0, "tokens_predicted_total": 6.0, "requests_processing": 0.0,
                                "tokens_predicted_seconds_total": 0.1, "prompt_tokens_total": 100.0,
                                "prompt_seconds_total": 0.5}
     sample = rig.run(1.0)[-1]
@@ -219,7 +219,7 @@ def test_counters_that_fall_are_a_restart(rig: Rig) -> None:
     rates.update(1.0, {"n_decode_total": 3.0, "tokens_predicted_total": 120.0, "tokens_predicted_seconds_total": 1.0})
     assert math.isnan(rates.generation_per_s)
     assert math.isnan(rates.decodes_per_s)
-    rates.update(2.0, {"n_decode_total": 5.0, "tokens_predicted_total": 140.0, "tokens_predicted_seconds_total": 2.0})
+    rates.update(2.0, {"n_decode_total": 5.0, "tokens_predicted_total": 141.0, "tokens_predicted_seconds_total": 2.0})
     assert rates.generation_per_s == pytest.approx(20.0)
 
 

@@ -91,6 +91,20 @@ def test_decimation_keeps_extremes_and_gaps(values: list[float | None], points: 
         assert np.nanmin(y) == min(known)
 
 
+def test_gaps_can_be_filled_when_the_value_is_known_later() -> None:
+    series = Series()
+    for i in range(2000):
+        series.append(float(i), {"a": math.nan if 100 <= i < 900 else 1.0})
+    assert np.nanmax(series.view("a", points=20)[1]) == 1.0
+    series.fill("a", 50.0, 500.0, 9.0)
+    series.fill("nobody", 0.0, 1.0, 9.0)
+    y = series.view("a")[1]
+    assert y[99:101].tolist() == [1.0, 9.0]
+    assert y[500] == 9.0
+    assert math.isnan(y[501])
+    assert np.nanmax(series.view("a", points=20)[1]) == 9.0
+
+
 def test_old_samples_go_and_views_that_are_held_stay_true() -> None:
     series = Series(10_000)
     held = None

@@ -142,7 +142,7 @@ class LogParser:
             return []
         slot, task, rest = int(match[1]), int(match[2]), match[3]
         for kind, pattern, names in _SLOT_RULES:
-            found = pattern.search(rest) if kind != "generated" else pattern.match(rest)
+            found = pattern.match(rest)
             if found is not None:
                 self.tells_requests = True
                 values = {name: _number(part) for name, part in zip(names, found.groups(), strict=True)}
@@ -150,34 +150,35 @@ class LogParser:
         return []
 
     def _server_facts(self, t: float, text: str) -> list[Fact]:
-        rules: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
-            (_CANCEL, lambda m: Fact(t, "cancel", task=int(m[1]))),
-            (_ERROR, lambda m: Fact(t, "error", task=int(m[1]), values={"text": m[2]})),
-            (_LISTENING, lambda m: self._listening(t, m[1])),
-            (_LOADING, lambda m: self._loading(t, m[1])),
-            (_INIT, lambda m: self._init(t, int(m[1]), int(m[2]), m[3])),
-        )
-        for pattern, make in rules:
-            found = pattern.search(text)
-            if found is not None:
-                return [make(found)]
-        if text.endswith("llama_server: model loaded"):
-            return [Fact(t, "loaded")]
-        if "server is entering sleeping state" in text:
-            return [Fact(t, "sleeping")]
-        if "server is exiting sleeping state" in text:
-            return [Fact(t, "waking")]
+        for part, pattern, make in _SERVER_RULES:
+            if part in text:
+                found = pattern.search(text)
+                return [make(self, t, found)] if found is not None else []
         return [Fact(t, "memory")] if self.memory_log.feed(text) else []
 
-    def _listening(self, t: float, url: str) -> Fact:
-        self.url, self.tells_requests = url, True
-        return Fact(t, "listening", values={"url": url})
+    def _listening(self, t: float, match: re.Match[str]) -> Fact:
+        self.url, self.tells_requests = match[1], True
+        return Fact(t, "listening", values={"url": self.url})
 
-    def _loading(self, t: float, path: str) -> Fact:
+    def _loading(self, t: float, match: re.Match[str]) -> Fact:
         # Also printed when a sleeping server wakes: everything is allocated again.
         self.memory_log = MemoryLog()
-        return Fact(t, "loading", values={"path": path})
+        return Fact(t, "loading", values={"path": match[1]})
 
-    def _init(self, t: float, slots: int, context: int, unified: str) -> Fact:
-        self.slots, self.context_per_slot, self.kv_unified = slots, context, unified == "true"
-        return Fact(t, "init", values={"n_slots": slots, "n_ctx_slot": context, "kv_unified": self.kv_unified})
+    def _init(self, t: float, match: re.Match[str]) -> Fact:
+        self.slots, self.context_per_slot, self.kv_unified = int(match[1]), int(match[2]), match[3] == "true"
+        return Fact(t, "init", values={"n_slots": self.slots, "n_ctx_slot": self.context_per_slot,
+                                       "kv_unified": self.kv_unified})
+
+
+_SERVER_RULES: tuple[tuple[str, re.Pattern[str], Callable[[LogParser, float, re.Match[str]], Fact]], ...] = (
+    ("cancel task", _CANCEL, lambda _, t, m: Fact(t, "cancel", task=int(m[1]))),
+    ("send_error", _ERROR, lambda _, t, m: Fact(t, "error", task=int(m[1]), values={"text": m[2]})),
+    ("listening on", _LISTENING, LogParser._listening),
+    ("loading model '", _LOADING, LogParser._loading),
+    ("initializing, n_slots", _INIT, LogParser._init),
+    ("model loaded", re.compile("llama_server: model loaded$"), lambda _, t, m: Fact(t, "loaded")),
+    ("entering sleeping state", re.compile("^srv "), lambda _, t, m: Fact(t, "sleeping")),
+    ("exiting sleeping state", re.compile("^srv "), lambda _, t, m: Fact(t, "waking")),
+)
+"""A part that the line must have (cheap), then the whole."""

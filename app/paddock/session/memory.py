@@ -26,6 +26,7 @@ _RPC = re.compile(r"^RPC(\d+)\[(.+)\]$")
 _ROW = re.compile(r"\| +- ([^|]+?) *\| *(?:(\d+) = +(\d+) \+ +\( *)?(\d+) = +(\d+) \+ +(-?\d+) \+ +(-?\d+)"
                   r"(?:\) \+ +(-?\d+))? *\|")
 _CACHE = re.compile(r"cache state: \d+ prompts?, ([\d.]+) MiB")
+_FIGURES = (": offloaded ", ": file size", "using device ", " - RPC", "cache state: ")
 _PROJECTOR = ("alloc_compute_meta", "load_hparams", "clip", "reserve_compute_meta")
 
 
@@ -229,6 +230,8 @@ class MemoryLog:
         self._contexts[self._role] += 1
 
     def _figures(self, text: str) -> bool:
+        if not any(part in text for part in _FIGURES):
+            return False
         found = _OFFLOADED.match(text)
         if found is not None:
             self._offloaded[self._role] = (int(found[1]), int(found[2]))

@@ -149,7 +149,9 @@ class CounterRates:
             self.acceptance = _NAN
         else:
             self.prompt_per_s = _ratio(counters, last, "prompt_tokens_total", "prompt_seconds_total")
-            self.generation_per_s = _ratio(counters, last, "tokens_predicted_total", "tokens_predicted_seconds_total")
+            # The first token of an answer takes none of this time; at least one answer ended.
+            self.generation_per_s = _ratio(counters, last, "tokens_predicted_total", "tokens_predicted_seconds_total",
+                                           free=1.0)
             steps = counters.get("n_decode_total", _NAN) - last.get("n_decode_total", _NAN)
             self.decodes_per_s = steps / span if span > 0 and steps > 0 else _NAN
         self._accept(t, counters)
@@ -165,8 +167,9 @@ class CounterRates:
         self.acceptance = (accepted - points[0][2]) / grown if grown > 0 else _NAN
 
 
-def _ratio(now: Mapping[str, float], before: Mapping[str, float], tokens: str, seconds: str) -> float:
+def _ratio(now: Mapping[str, float], before: Mapping[str, float], tokens: str, seconds: str,
+           free: float = 0.0) -> float:
     if tokens not in now or seconds not in now:
         return _NAN
-    grown, spent = now[tokens] - before.get(tokens, 0.0), now[seconds] - before.get(seconds, 0.0)
+    grown, spent = now[tokens] - before.get(tokens, 0.0) - free, now[seconds] - before.get(seconds, 0.0)
     return grown / spent if grown > 0 and spent > 1e-6 else _NAN

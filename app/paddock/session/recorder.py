@@ -152,6 +152,8 @@ class Recorder:
                 self._measure(row.reading)
             for request in self._tracker.sample(row):
                 self._keep(request)
+            if row.counters is not None and row.prompt_per_s > 0:
+                self._prompts_ended(row)
 
     def mark(self, text: str, **data: Any) -> None:
         """A note of the person's on the time axis."""
@@ -174,6 +176,15 @@ class Recorder:
             self._loading_seen = True
         for request in self._tracker.feed(fact):
             self._keep(request)
+            if fact.kind == "generated" and request.prompt_per_s is not None and request.t_first_token is not None:
+                self.series.fill("prompt_per_s", request.t_start, request.t_first_token, request.prompt_per_s)
+
+    def _prompts_ended(self, sample: Sample) -> None:
+        """The counters tell a prompt's speed when it is over, /slots hardly before: fill the time that it took."""
+        for request in self._requests.values():
+            begun = request.t_first_token
+            if request.status == "active" and begun is not None and 0 <= sample.t - begun < 2.5:
+                self.series.fill("prompt_per_s", request.t_start, begun, sample.prompt_per_s)
 
     def _keep(self, request: Request) -> None:
         if request.number not in self._requests:

@@ -162,6 +162,8 @@ class RequestTracker:
         if slot.generated > 0:
             request.generated_tokens = max(request.generated_tokens or 0, int(slot.generated))
             request.progress = None
+            if request.prompt_tokens is None and not math.isnan(slot.prompt_done + slot.cached):
+                request.prompt_tokens = int(slot.prompt_done + slot.cached)
             if request.t_first_token is None:
                 request.t_first_token = t
                 request.ttft_s = max(0.0, t - request.t_start)

@@ -136,6 +136,19 @@ class Series:
             column.drop(self._block, self._used)
         self._used -= self._block
 
+    def fill(self, name: str, t0: float, t1: float, value: float) -> None:
+        """Give the gaps of a column within [t0, t1] a value that became known later."""
+        with self._lock:
+            column = self._columns.get(name)
+            if column is None:
+                return
+            t = self._t[: self._used]
+            first, last = int(np.searchsorted(t, t0, "left")), int(np.searchsorted(t, t1, "right"))
+            part = column.values[first:last]
+            part[np.isnan(part)] = value
+            for level, built in enumerate(column.built):
+                column.built[level] = min(built, first // FACTOR ** (level + 1))
+
     def last(self, name: str) -> float:
         """The newest value; NaN when it is a gap or there is none."""
         with self._lock:

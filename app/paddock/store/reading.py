@@ -106,6 +106,9 @@ def series(connection: sqlite3.Connection, session_id: int) -> Series:
         if row["answered"] and not row["sleeping"]:
             values |= held_slots
         out.append(t, values)
+    for r in requests(connection, session_id):
+        if r.prompt_per_s is not None and r.t_first_token is not None:
+            out.fill("prompt_per_s", r.t_start, r.t_first_token, r.prompt_per_s)
     return out
 
 
