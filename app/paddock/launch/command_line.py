@@ -31,7 +31,7 @@ def command(
     """The one command for this plan and engine.
 
     `additions`: what deviates from the usual additions: a mapping id -> on or off, or a collection of ids that are off.
-    `secrets`: reference -> key, looked up by the caller ("env:NAME", "keyring:name"; also HF tokens).
+    `secrets`: reference -> key, looked up by the caller for all of `secret_reference.references(plan)`.
     `conditions`: `free_port` is used where the plan names no port; `environment` says what is inherited.
 
     Keys never enter `argv`: `file:PATH` becomes --api-key-file, the others go through LLAMA_API_KEY or HF_TOKEN in
@@ -41,10 +41,8 @@ def command(
     """
     world = conditions or Conditions()
     chosen = chosen_additions(plan, engine, world, additions)
-    parts = _Parts(plan, engine, dict(secrets or {}))
-    for setting in plan:
-        parts.add(setting)
-    shown_own = tuple((name, _shown_variable(name, value)) for name, value in plan.environment)
+    parts = _Parts(plan, engine, world, dict(secrets or {})).gather()
+    own_env = tuple(pair for pair in plan.environment if pair[0] not in secret_reference.SECRET_VARIABLES)
     added_env = tuple(pair for a in chosen for pair in a.environment)
     return Command(
         program=_program(plan, engine),
@@ -53,10 +51,11 @@ def command(
         prefix=plan.prefix,
         env=_environment(plan, engine, chosen, parts),
         unset=_unset(plan, world, chosen, parts),
-        shown_env=(*shown_own, *parts.references, *added_env),
+        shown_env=(*own_env, *parts.references, *added_env),
         own=_own_text(plan, engine, parts.words),
-        own_env=tuple(pair for pair in shown_own if pair[0] not in secret_reference.SECRET_VARIABLES),
-        secrets=(*(pair for pair in shown_own if pair[0] in secret_reference.SECRET_VARIABLES), *parts.references),
+        own_env=own_env,
+        secrets=tuple(parts.references),
+        unresolved=tuple(parts.unresolved),
     )
 
 
@@ -66,6 +65,7 @@ class _Parts:
 
     plan: Plan
     engine: Engine | None
+    world: Conditions
     known_secrets: dict[str, str]
     argv: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -74,6 +74,15 @@ class _Parts:
     references: list[tuple[str, str]] = field(default_factory=list)
     inherited: set[str] = field(default_factory=set)
     """Variables whose inherited value is the key that was asked for."""
+    unresolved: list[str] = field(default_factory=list)
+
+    def gather(self) -> _Parts:
+        for setting in self.plan:
+            self.add(setting)
+        for name, value in self.plan.environment:
+            if name in secret_reference.SECRET_VARIABLES:
+                self.resolve(name, value)
+        return self
 
     def add(self, setting: Setting) -> None:
         option = CATALOGUE.get(setting.option)
@@ -105,8 +114,10 @@ class _Parts:
         if key:
             earlier = self.secret_env.get(variable)
             self.secret_env[variable] = f"{earlier},{key}" if earlier else key
-        elif value == f"env:{variable}":
+        elif value == f"env:{variable}" and variable in self.world.environment:
             self.inherited.add(variable)
+        elif variable == "LLAMA_API_KEY" and secret_reference.is_reference(value):
+            self.unresolved.append(value)
 
 
 def _program(plan: Plan, engine: Engine | None) -> tuple[str, ...]:
@@ -123,19 +134,11 @@ def _is_multicall(path: str) -> bool:
 def _environment(
     plan: Plan, engine: Engine | None, chosen: tuple[Addition, ...], parts: _Parts
 ) -> dict[str, str]:
-    """What is set for the child, later entries over earlier ones."""
+    """What is set for the child, later entries over earlier ones, keys last."""
     out = dict(engine.environment) if engine is not None else {}
     for addition in chosen:
         out.update(addition.environment)
-    for name, value in plan.environment:
-        if name in secret_reference.SECRET_VARIABLES and secret_reference.is_reference(value):
-            key = parts.known_secrets.get(value)
-            if key:
-                out[name] = key
-            elif value == f"env:{name}":
-                parts.inherited.add(name)
-        else:
-            out[name] = value
+    out.update(pair for pair in plan.environment if pair[0] not in secret_reference.SECRET_VARIABLES)
     out.update(parts.secret_env)
     # An empty LLAMA_ARG_* is not "unset" for llama.cpp but a bad number (C088).
     return {name: value for name, value in out.items() if value or not name.startswith("LLAMA_ARG_")}

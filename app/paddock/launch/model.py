@@ -167,11 +167,16 @@ class Command:
     """The plan's own part of `shown_env`, without additions and without keys."""
     secrets: tuple[tuple[str, str], ...] = ()
     """(variable, reference or mask) of every key that travels in `env`."""
+    unresolved: tuple[str, ...] = ()
+    """References of API keys that nothing was found for. `argv` then names a key file that does not exist, so that the
+    server refuses to start instead of serving without a key."""
 
     @property
     def argv(self) -> tuple[str, ...]:
+        """What is executed."""
         added = tuple(word for a in self.additions for word in a.argv)
-        return (*self.prefix, *self.program, *self.own_argv, *added)
+        closed = tuple(word for reference in self.unresolved for word in ("--api-key-file", reference))
+        return (*self.prefix, *self.program, *self.own_argv, *added, *closed)
 
 
 @dataclass(frozen=True)
@@ -191,4 +196,6 @@ class Conditions:
     memlock_bytes: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """Inherited LLAMA_*, GGML_*, CUDA_*, HIP_*, … variables."""
+    keeps_environment: bool = False
+    """Inherited variables that set options stay in place: the addition "clean-environment" is off."""
     config_ini: Mapping[str, str] = field(default_factory=dict)

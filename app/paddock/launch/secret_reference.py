@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from paddock.launch.model import Plan
+
 MASK = "••••••"
 """What stands for a key in every text that is shown."""
 SECRET_VARIABLES = ("LLAMA_API_KEY", "HF_TOKEN")
@@ -13,6 +15,13 @@ _KINDS = ("keyring:", "env:", "file:")
 
 def is_reference(value: str) -> bool:
     return value.startswith(_KINDS)
+
+
+def references(plan: Plan) -> tuple[str, ...]:
+    """All that a plan refers to, each once: what the caller of `command` has to look up."""
+    found = [value for s in plan if s.option in ("api-key", "hf-token") for value in s.values]
+    found += [value for name, value in plan.environment if name in SECRET_VARIABLES]
+    return tuple(dict.fromkeys(value for value in found if is_reference(value)))
 
 
 def from_shell(value: str) -> str:

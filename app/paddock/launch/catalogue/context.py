@@ -8,7 +8,7 @@ OPTIONS = (
         "ctx-size", ("-c", "--ctx-size"), Kind.INT, Group.CONTEXT,
         Text("Context"),
         Text("Tokens that the KV cache holds, over all slots. 0 takes what the model was trained with."),
-        low=0, default="0", unit=Text("tokens"), env="LLAMA_ARG_CTX_SIZE",
+        low=0, default="0", unit=Text("tokens"), env="LLAMA_ARG_CTX_SIZE", strict=True,
     ),
     Option(
         "predict", ("-n", "--predict", "--n-predict"), Kind.INT, Group.CONTEXT,
@@ -19,13 +19,13 @@ OPTIONS = (
     Option(
         "batch-size", ("-b", "--batch-size"), Kind.INT, Group.CONTEXT,
         Text("Batch"), Text("Most tokens that are submitted to the model at once."),
-        low=0, default="2048", unit=Text("tokens"), env="LLAMA_ARG_BATCH",
+        low=0, default="2048", unit=Text("tokens"), env="LLAMA_ARG_BATCH", strict=True,
     ),
     Option(
         "ubatch-size", ("-ub", "--ubatch-size"), Kind.INT, Group.CONTEXT,
         Text("Micro-batch"),
         Text("Most tokens that are computed at once. Larger is faster for prompts and costs compute memory."),
-        low=0, default="512", unit=Text("tokens"), env="LLAMA_ARG_UBATCH",
+        low=0, default="512", unit=Text("tokens"), env="LLAMA_ARG_UBATCH", strict=True,
     ),
     Option(
         "keep", ("--keep",), Kind.INT, Group.CONTEXT,
@@ -37,7 +37,7 @@ OPTIONS = (
         "parallel", ("-np", "--parallel"), Kind.INT, Group.CONTEXT,
         Text("Slots"),
         Text("Requests that are answered at the same time. -1 leaves it to the engine: four that share one context."),
-        low=-1, high=256, default="-1", unit=Text("slots"), env="LLAMA_ARG_N_PARALLEL",
+        low=-1, high=256, default="-1", unit=Text("slots"), env="LLAMA_ARG_N_PARALLEL", strict=True,
     ),
     Option(
         "cont-batching", ("-cb", "--cont-batching"), Kind.PAIR, Group.CONTEXT,
@@ -52,7 +52,7 @@ OPTIONS = (
     Option(
         "kv-unified-per-slot", ("--kv-unified-per-slot",), Kind.INT, Group.CONTEXT,
         Text("Context limit per slot"), Text("Most tokens that one slot may use of a shared context."),
-        low=1, unit=Text("tokens"), env="LLAMA_ARG_KV_UNIFIED_PER_SLOT", since=11434,
+        low=1, unit=Text("tokens"), env="LLAMA_ARG_KV_UNIFIED_PER_SLOT", since=11434, strict=True,
     ),
     Option(
         "flash-attn", ("-fa", "--flash-attn"), Kind.ENUM, Group.CONTEXT,
@@ -78,7 +78,7 @@ OPTIONS = (
     Option(
         "rope-scale", ("--rope-scale",), Kind.FLOAT, Group.CONTEXT,
         Text("RoPE scale"), Text("Factor by which the context is stretched."),
-        low=0, open_low=True, env="LLAMA_ARG_ROPE_SCALE",
+        low=0, open_low=True, env="LLAMA_ARG_ROPE_SCALE", strict=True,
     ),
     Option(
         "rope-freq-base", ("--rope-freq-base",), Kind.FLOAT, Group.CONTEXT,

@@ -31,7 +31,7 @@ OPTIONS = (
     Option(
         "prio", ("--prio",), Kind.INT, Group.CPU,
         Text("Priority"), Text("Scheduling priority: -1 low, 0 normal, 1 medium, 2 high, 3 realtime."),
-        low=-1, high=3, default="0",
+        low=-1, high=3, default="0", strict=True,
     ),
     Option(
         "poll", ("--poll",), Kind.INT, Group.CPU,
@@ -57,7 +57,7 @@ OPTIONS = (
     Option(
         "prio-batch", ("--prio-batch",), Kind.INT, Group.CPU,
         Text("Priority for prompts"), Text("Priority of the prompt threads. Has no effect unless -tb is set."),
-        low=0, high=3, default="0",
+        low=0, high=3, default="0", strict=True,
     ),
     Option(
         "poll-batch", ("--poll-batch",), Kind.ENUM, Group.CPU,

@@ -38,13 +38,13 @@ OPTIONS = (
     Option(
         "n-cpu-moe", ("-ncmoe", "--n-cpu-moe"), Kind.INT, Group.MEMORY,
         Text("Experts on the CPU"), Text("Keeps the experts of the first layers in RAM."),
-        low=0, unit=Text("layers"), env="LLAMA_ARG_N_CPU_MOE",
+        low=0, unit=Text("layers"), env="LLAMA_ARG_N_CPU_MOE", strict=True,
     ),
     Option(
         "n-cpu-ffn", ("-ncffn", "--n-cpu-ffn"), Kind.INT, Group.MEMORY,
         Text("FFN on the CPU"),
         Text("Keeps the feed-forward weights of the first layers in RAM. For models without experts."),
-        low=0, unit=Text("layers"), env="LLAMA_ARG_N_CPU_FFN", since=11434,
+        low=0, unit=Text("layers"), env="LLAMA_ARG_N_CPU_FFN", since=11434, strict=True,
     ),
     Option(
         "gpu-layers", ("-ngl", "--gpu-layers", "--n-gpu-layers"), Kind.INT, Group.MEMORY,

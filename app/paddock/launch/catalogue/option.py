@@ -92,6 +92,8 @@ class Option:
     """Least value, inclusive unless `open_low`."""
     high: float | None = None
     open_low: bool = False
+    strict: bool = False
+    """A number out of range is refused, aborts the program or comes to mean another one; elsewhere it is only odd."""
     choices: tuple[str, ...] = ()
     """For ENUM all values; for LIST the items that exist; for INT words that stand in for a number."""
     default: str | None = None

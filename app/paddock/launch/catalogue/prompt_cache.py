@@ -34,7 +34,7 @@ OPTIONS = (
     Option(
         "checkpoint-min-step", ("-cms", "--checkpoint-min-step"), Kind.INT, Group.PROMPT_CACHE,
         Text("Space between checkpoints"), Text("Fewest tokens between two checkpoints. 0 is no minimum."),
-        low=0, default="8192", unit=Text("tokens"), env="LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT",
+        low=0, default="8192", unit=Text("tokens"), env="LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT", strict=True,
     ),
     Option(
         "slot-prompt-similarity", ("-sps", "--slot-prompt-similarity"), Kind.FLOAT, Group.PROMPT_CACHE,

@@ -68,12 +68,12 @@ OPTIONS = (
     Option(
         "repeat-last-n", ("--repeat-last-n",), Kind.INT, Group.SAMPLING,
         Text("Repetition window"), Text("How many of the last tokens count as repeated. 0 is off."),
-        low=-1, default="64", unit=Text("tokens"),
+        low=0, default="64", unit=Text("tokens"), strict=True,
     ),
     Option(
         "repeat-penalty", ("--repeat-penalty",), Kind.FLOAT, Group.SAMPLING,
         Text("Repetition penalty"), Text("Makes repeated tokens less likely. 1 is off."),
-        low=0, open_low=True, default="1.0", env="LLAMA_ARG_REPEAT_PENALTY",
+        low=0, open_low=True, default="1.0", env="LLAMA_ARG_REPEAT_PENALTY", strict=True,
     ),
     Option(
         "presence-penalty", ("--presence-penalty",), Kind.FLOAT, Group.SAMPLING,
@@ -103,7 +103,7 @@ OPTIONS = (
     Option(
         "dry-penalty-last-n", ("--dry-penalty-last-n",), Kind.INT, Group.SAMPLING,
         Text("DRY window"), Text("How many of the last tokens DRY looks at. 0 is off."),
-        low=-1, default="64", unit=Text("tokens"),
+        low=0, default="64", unit=Text("tokens"), strict=True,
     ),
     Option(
         "dry-sequence-breaker", ("--dry-sequence-breaker",), Kind.TEXT, Group.SAMPLING,

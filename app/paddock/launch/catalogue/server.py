@@ -12,7 +12,7 @@ OPTIONS = (
     Option(
         "port", ("--port",), Kind.INT, Group.SERVER,
         Text("Port"), Text("Port that the server listens on."),
-        low=0, high=65535, default="8080", env="LLAMA_ARG_PORT",
+        low=0, high=65535, default="8080", env="LLAMA_ARG_PORT", strict=True,
     ),
     Option(
         "reuse-port", ("--reuse-port",), Kind.FLAG, Group.SERVER,
@@ -97,7 +97,7 @@ OPTIONS = (
     Option(
         "sleep-idle-seconds", ("--sleep-idle-seconds",), Kind.INT, Group.SERVER,
         Text("Sleep when idle"), Text("Frees the model after so long without a request. -1 is never."),
-        low=-1, default="-1", unit=Text("s"),
+        low=-1, default="-1", unit=Text("s"), strict=True,
     ),
     Option(
         "ui", ("--ui", "--webui"), Kind.PAIR, Group.SERVER,

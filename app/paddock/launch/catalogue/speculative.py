@@ -54,7 +54,7 @@ OPTIONS = (
     Option(
         "spec-draft-prio", ("--spec-draft-prio", "--prio-draft"), Kind.INT, Group.SPECULATIVE,
         Text("Draft priority"), Text("Priority of the draft's threads. Has no effect unless -td is set."),
-        low=0, high=3, default="0",
+        low=0, high=3, default="0", strict=True,
     ),
     Option(
         "spec-draft-poll", ("--spec-draft-poll", "--poll-draft"), Kind.ENUM, Group.SPECULATIVE,
@@ -78,7 +78,7 @@ OPTIONS = (
         "spec-draft-prio-batch", ("--spec-draft-prio-batch", "--prio-batch-draft"), Kind.INT, Group.SPECULATIVE,
         Text("Draft priority for prompts"),
         Text("Priority of the draft's prompt threads. Has no effect unless -tbd is set."),
-        low=0, high=3, default="0",
+        low=0, high=3, default="0", strict=True,
     ),
     Option(
         "spec-draft-poll-batch", ("--spec-draft-poll-batch", "--poll-batch-draft"), Kind.ENUM, Group.SPECULATIVE,
@@ -101,12 +101,12 @@ OPTIONS = (
         "spec-draft-n-cpu-moe", ("-ncmoed", "--spec-draft-n-cpu-moe", "--spec-draft-ncmoe", "--n-cpu-moe-draft"),
         Kind.INT, Group.SPECULATIVE,
         Text("Draft experts on the CPU"), Text("Keeps the experts of the draft's first layers in RAM."),
-        low=0, unit=Text("layers"), env="LLAMA_ARG_SPEC_DRAFT_N_CPU_MOE",
+        low=0, unit=Text("layers"), env="LLAMA_ARG_SPEC_DRAFT_N_CPU_MOE", strict=True,
     ),
     Option(
         "spec-draft-n-max", ("--spec-draft-n-max",), Kind.INT, Group.SPECULATIVE,
         Text("Most draft tokens"), Text("Tokens that are drafted ahead at most."),
-        low=0, default="3", unit=Text("tokens"), env="LLAMA_ARG_SPEC_DRAFT_N_MAX",
+        low=0, default="3", unit=Text("tokens"), env="LLAMA_ARG_SPEC_DRAFT_N_MAX", strict=True,
     ),
     Option(
         "spec-draft-n-min", ("--spec-draft-n-min",), Kind.INT, Group.SPECULATIVE,
@@ -117,7 +117,7 @@ OPTIONS = (
         "spec-synth-len", ("--spec-synth-len",), Kind.FLOAT, Group.SPECULATIVE,
         Text("Synthetic acceptance length"),
         Text("For benchmarks only: pretends that so many tokens are accepted on average."),
-        low=1, unit=Text("tokens"), env="LLAMA_ARG_SPEC_SYNTH_LEN", since=11434,
+        low=1, unit=Text("tokens"), env="LLAMA_ARG_SPEC_SYNTH_LEN", since=11434, strict=True,
     ),
     Option(
         "spec-synth-rates", ("--spec-synth-rates",), Kind.LIST, Group.SPECULATIVE,
@@ -173,62 +173,62 @@ OPTIONS = (
     Option(
         "spec-ngram-mod-n-min", ("--spec-ngram-mod-n-min",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-mod, fewest"), Text("Fewest tokens that ngram-mod drafts."),
-        low=0, high=1024, default="48", unit=Text("tokens"),
+        low=0, high=1024, default="48", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-mod-n-max", ("--spec-ngram-mod-n-max",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-mod, most"), Text("Most tokens that ngram-mod drafts."),
-        low=0, high=1024, default="64", unit=Text("tokens"),
+        low=0, high=1024, default="64", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-mod-n-match", ("--spec-ngram-mod-n-match",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-mod, match"), Text("Tokens that must match before ngram-mod drafts."),
-        low=1, high=1024, default="24", unit=Text("tokens"),
+        low=1, high=1024, default="24", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-simple-size-n", ("--spec-ngram-simple-size-n",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-simple, lookup"), Text("Tokens that ngram-simple looks up."),
-        low=1, high=1024, default="12", unit=Text("tokens"),
+        low=1, high=1024, default="12", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-simple-size-m", ("--spec-ngram-simple-size-m",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-simple, draft"), Text("Tokens that ngram-simple drafts."),
-        low=1, high=1024, default="48", unit=Text("tokens"),
+        low=1, high=1024, default="48", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-simple-min-hits", ("--spec-ngram-simple-min-hits",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-simple, hits"), Text("How often ngram-simple must have seen the text."),
-        low=1, default="1",
+        low=1, default="1", strict=True,
     ),
     Option(
         "spec-ngram-map-k-size-n", ("--spec-ngram-map-k-size-n",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-map-k, lookup"), Text("Tokens that ngram-map-k looks up."),
-        low=1, high=1024, default="12", unit=Text("tokens"),
+        low=1, high=1024, default="12", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-map-k-size-m", ("--spec-ngram-map-k-size-m",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-map-k, draft"), Text("Tokens that ngram-map-k drafts."),
-        low=1, high=1024, default="48", unit=Text("tokens"),
+        low=1, high=1024, default="48", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-map-k-min-hits", ("--spec-ngram-map-k-min-hits",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-map-k, hits"), Text("How often ngram-map-k must have seen the text."),
-        low=1, default="1",
+        low=1, default="1", strict=True,
     ),
     Option(
         "spec-ngram-map-k4v-size-n", ("--spec-ngram-map-k4v-size-n",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-map-k4v, lookup"), Text("Tokens that ngram-map-k4v looks up."),
-        low=1, high=1024, default="12", unit=Text("tokens"),
+        low=1, high=1024, default="12", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-map-k4v-size-m", ("--spec-ngram-map-k4v-size-m",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-map-k4v, draft"), Text("Tokens that ngram-map-k4v drafts."),
-        low=1, high=1024, default="48", unit=Text("tokens"),
+        low=1, high=1024, default="48", unit=Text("tokens"), strict=True,
     ),
     Option(
         "spec-ngram-map-k4v-min-hits", ("--spec-ngram-map-k4v-min-hits",), Kind.INT, Group.SPECULATIVE,
         Text("ngram-map-k4v, hits"), Text("How often ngram-map-k4v must have seen the text."),
-        low=1, default="1",
+        low=1, default="1", strict=True,
     ),
     Option(
         "spec-default", ("--spec-default",), Kind.FLAG, Group.SPECULATIVE,

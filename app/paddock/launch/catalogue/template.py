@@ -47,7 +47,7 @@ OPTIONS = (
     Option(
         "reasoning-budget", ("--reasoning-budget",), Kind.INT, Group.TEMPLATE,
         Text("Reasoning budget"), Text("Most tokens for thinking. -1 is no limit, 0 none."),
-        low=-1, default="-1", unit=Text("tokens"), env="LLAMA_ARG_THINK_BUDGET",
+        low=-1, default="-1", unit=Text("tokens"), env="LLAMA_ARG_THINK_BUDGET", strict=True,
     ),
     Option(
         "reasoning-budget-message", ("--reasoning-budget-message",), Kind.TEXT, Group.TEMPLATE,

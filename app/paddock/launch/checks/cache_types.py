@@ -89,6 +89,17 @@ def head_sizes(q: Question) -> Iterator[Issue]:
                         Text("Use f16."), ((option, ("f16",)),))
 
 
+def fused_heads(q: Question) -> Iterator[Issue]:
+    """Files with one tensor for Q, K and V overrun the graph with both caches quantised and several streams."""
+    k, v = _types(q)
+    if q.model is None or q.model.architecture != "phi3" or "blk.0.attn_qkv.weight" not in q.model.by_name:
+        return
+    if quantised(k) and quantised(v) and q.effective.slots > 1 and not q.effective.unified:
+        yield error("graph-too-large", "kv-unified",
+                    Text("This model aborts with both caches quantised and slots that do not share one cache."),
+                    Text("Turn on --kv-unified."), (("kv-unified", ("on",)),))
+
+
 def window_cache(q: Question) -> Iterator[Issue]:
     """--swa-full on a model without sliding windows is a warning in the log."""
     if q.model is not None and q.on("swa-full") and not q.model.facts.sliding_window:

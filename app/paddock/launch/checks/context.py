@@ -21,6 +21,13 @@ def slots(q: Question) -> Iterator[Issue]:
                     (("parallel", ("1",)),))
 
 
+def sleeping(q: Question) -> Iterator[Issue]:
+    """Zero seconds is refused: it must be -1 or at least 1."""
+    if q.number("sleep-idle-seconds") == 0:
+        yield error("no-sleep-time", "sleep-idle-seconds", Text("--sleep-idle-seconds 0 is refused."),
+                    Text("Use 1 or more, or -1 to stay awake."), (("sleep-idle-seconds", None),))
+
+
 def batches(q: Question) -> Iterator[Issue]:
     """Batches that abort, and one that is not what it says."""
     b = q.number("batch-size")

@@ -150,11 +150,18 @@ def buffers(q: Question) -> Iterator[Issue]:
     if q.engine is None or q.engine.error is not None or q.engine.devices_error is not None or q.text("rpc"):
         return
     names = {device.name for device in q.engine.devices} | {"CPU"}
+    active = {device.name for device in q.devices or ()} | {"CPU"}
     for option in ("override-tensor", "spec-draft-override-tensor"):
         for setting in q.plan.all(option):
             for item in (setting.value or "").split(","):
                 buffer = item.partition("=")[2]
-                if buffer and not any(buffer == name or buffer.startswith(f"{name}_") for name in names):
+                if not buffer:
+                    continue
+                if option == "override-tensor" and buffer in names - active:
+                    yield error("buffer-not-in-use", option,
+                                Text("{name} is not among the devices of -dev: the program would abort.", name=buffer),
+                                Text("Add it to -dev, or choose another buffer."))
+                elif not any(buffer == name or buffer.startswith(f"{name}_") for name in names):
                     yield error("unknown-buffer", option, Text("This engine has no buffer {name}.", name=buffer),
                                 Text("It has {names}.", names=", ".join(sorted(names))))
 

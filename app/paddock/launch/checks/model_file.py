@@ -53,6 +53,20 @@ def unusable_engine(q: Question) -> Iterator[Issue]:
                                                   why=q.engine.error), Text("Choose another engine."))
 
 
+def other_engine(q: Question) -> Iterator[Issue]:
+    """The plan names an engine, and another one answers for it."""
+    wanted = q.plan.engine
+    if not wanted or q.engine is None:
+        return
+    parts = {part.lower() for part in q.engine.path.parts}
+    last = PurePath(wanted.replace("\\", "/")).name.lower()
+    if wanted.lower() not in (q.engine.name.lower(), q.engine.source.lower()) and last not in parts \
+            and wanted.lower() not in q.engine.name.lower():
+        yield warning("other-engine", None,
+                      Text("The plan names the engine {wanted}, which was not found; {name} is used instead.",
+                           wanted=wanted, name=q.engine.name), Text("Choose an engine that is here."))
+
+
 def wrong_kind(q: Question) -> Iterator[Issue]:
     """A projector, an adapter or the like as the main model (C023), an embedding model served as a chat (C037)."""
     path = q.plan.get("model")

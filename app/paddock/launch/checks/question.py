@@ -35,8 +35,9 @@ class Question:
     @cached_property
     def environment(self) -> dict[str, str]:
         """What the child will have: inherited option variables are removed by default (C088)."""
+        kept = self.conditions.keeps_environment
         inherited = {name: value for name, value in self.conditions.environment.items()
-                     if not is_option_variable(name)}
+                     if kept or not is_option_variable(name)}
         return {**inherited, **dict(self.plan.environment)}
 
     @cached_property

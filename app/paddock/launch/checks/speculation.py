@@ -10,6 +10,9 @@ from paddock.launch.model import Issue
 from paddock.text import Text
 
 _NEED_DRAFT = frozenset(("draft-simple", "draft-eagle3", "draft-dflash", "draft-dspark"))
+_NO_MTP_GRAPH = frozenset(("bailingmoe2", "exaone4", "glm4", "mistral4", "exaone-moe", "nemotron_h", "dots3note"))
+"""Families whose files may have extra prediction layers that llama.cpp cannot use."""
+_SEVERAL_MTP_LAYERS = frozenset(("hy_v3", "step35", "mimo2"))
 _TWINS = {
     "spec-draft-threads": ("spec-draft-cpu-mask", "spec-draft-cpu-range", "spec-draft-cpu-strict", "spec-draft-prio",
                            "spec-draft-poll"),
@@ -44,10 +47,22 @@ def draft_and_type(q: Question) -> Iterator[Issue]:
         yield error("type-without-draft", "spec-draft-model",
                     Text("--spec-type {type} needs a draft model, and none is chosen.", type=", ".join(missing)),
                     Text("Choose one with -md, or take the type out."), (("spec-type", None),))
-    if "draft-mtp" in types and draft is None and q.model is not None and not q.model.facts.nextn_layers:
-        yield error("no-mtp-layers", "spec-type",
-                    Text("draft-mtp needs a model with extra prediction layers, and this one has none."),
-                    Text("Choose another type."), (("spec-type", None),))
+    if "draft-mtp" in types and draft is None:
+        yield from _own_layers(q)
+
+
+def _own_layers(q: Question) -> Iterator[Issue]:
+    """draft-mtp without a draft file uses layers of the model itself."""
+    if q.model is None:
+        return
+    layers, family = q.model.facts.nextn_layers, q.model.architecture or ""
+    if not layers:
+        text = Text("draft-mtp needs a model with extra prediction layers, and this one has none.")
+    elif family in _NO_MTP_GRAPH or (layers != 1 and family not in _SEVERAL_MTP_LAYERS):
+        text = Text("llama.cpp cannot draft with the extra prediction layers of this model: it would stop.")
+    else:
+        return
+    yield error("no-mtp-layers", "spec-type", text, Text("Choose another type."), (("spec-type", None),))
 
 
 def draft_lengths(q: Question) -> Iterator[Issue]:

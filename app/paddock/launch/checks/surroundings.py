@@ -19,7 +19,13 @@ def inherited(q: Question) -> Iterator[Issue]:
     """Variables that would change the server without being seen."""
     names = sorted(name for name in q.conditions.environment
                    if is_option_variable(name) and q.plan.variable(name) is None)
-    if names:
+    if names and q.conditions.keeps_environment:
+        yield warning("inherited-options", None,
+                      Text("{count} variable of the environment changes the launch: {names}.",
+                           plural="{count} variables of the environment change the launch: {names}.",
+                           count=len(names), names=", ".join(names)),
+                      Text("Let Paddock remove them, or set the same options here to overrule them."))
+    elif names:
         yield hint("inherited-options", None,
                    Text("{count} variable of the environment sets an option and is removed for the launch: {names}.",
                         plural="{count} variables of the environment set options and are removed for the launch: "

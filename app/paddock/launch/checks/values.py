@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from paddock.launch.catalogue import CATALOGUE, Group, Kind, Option
+from paddock.launch.catalogue import CATALOGUE, Kind, Option
 from paddock.launch.checks.question import AUTO, OFF, ON, Question, error, warning
 from paddock.launch.model import Issue, Setting
 from paddock.launch.parsing import looks_like_flag
@@ -15,7 +15,8 @@ from paddock.launch.spelling import engine_option, takes_no_value
 from paddock.text import Text
 
 _INT = re.compile(r"[+-]?\d+")
-_MOST_PARTS = 16
+_MOST_PARTS = 15
+_LARGEST = 2**31 - 1
 
 
 def values(q: Question) -> Iterator[Issue]:
@@ -65,12 +66,28 @@ def _whole(option: Option, value: str) -> Iterator[Issue]:
                         Text("{flag} needs a value; llama.cpp would take {next} for it.", flag=option.names[0],
                              next=value), Text("Give it one or take it out."), ((option.id, None),))
             return
-        words = Text(" or {words}", words=" / ".join(option.choices)) if option.choices else Text("")
-        yield error("not-a-number", option.id,
-                    Text("“{value}” is not a whole number: {flag} takes one{words}.", value=value,
-                         flag=option.names[0], words=words))
+        yield _not_whole(option, value)
         return
     yield from _bounds(option, value, int(value))
+
+
+def _not_whole(option: Option, value: str) -> Issue:
+    """llama.cpp reads the digits at the beginning and drops the rest: "4k" would be 4."""
+    flag = option.names[0]
+    start = _INT.match(value)
+    thousands = re.fullmatch(r"(\d+)[kK]", value)
+    if start is not None:
+        text = Text("“{value}” is not a whole number: for {flag} llama.cpp would read {number}.", value=value,
+                    flag=flag, number=start[0])
+    else:
+        text = Text("“{value}” is not a whole number.", value=value)
+    if thousands:
+        number = str(int(thousands[1]) * 1024)
+        return error("not-a-number", option.id, text, Text("Use {number}.", number=number), ((option.id, (number,)),))
+    words = " / ".join(option.choices)
+    fix = (Text("{flag} takes a whole number or {words}.", flag=flag, words=words) if words
+           else Text("{flag} takes a whole number.", flag=flag))
+    return error("not-a-number", option.id, text, fix)
 
 
 def _number(option: Option, value: str) -> Iterator[Issue]:
@@ -86,12 +103,15 @@ def _number(option: Option, value: str) -> Iterator[Issue]:
 
 
 def _bounds(option: Option, value: str, number: float) -> Iterator[Issue]:
+    if option.kind in (Kind.INT, Kind.RANGE) and option.high is None and abs(number) > _LARGEST:
+        yield error("out-of-range", option.id, Text("{value} is too large a number for {flag}.", value=value,
+                                                    flag=option.names[0]))
+        return
     low = option.low is not None and (number <= option.low if option.open_low else number < option.low)
     high = option.high is not None and number > option.high
     if not low and not high:
         return
-    # llama.cpp clamps or ignores odd sampling values and lets each request choose its own.
-    make = warning if option.group in (Group.SAMPLING, Group.TEMPLATE) else error
+    make = error if option.strict else warning
     if low:
         text = Text("{flag} {value} is too small.", flag=option.names[0], value=value)
         fix = (Text("It must be more than {low}.", low=_plain(option.low)) if option.open_low
