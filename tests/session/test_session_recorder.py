@@ -164,6 +164,19 @@ def test_a_crash_fails_what_was_running_and_a_restart_begins_clean(recorder: Rec
     assert [(r.status, round(r.t_start, 3)) for r in requests] == [("failed", 1.0), ("active", 5.0)]
 
 
+def test_the_log_of_before_is_not_of_this_session(clock: Any, rows: list[Row]) -> None:
+    recorder = Recorder(rows.append, clock=clock, t0=1000.0, history_s=1.0)
+    for task in (1, 2, 3):
+        recorder.on_line(LogLine(1000.1, LAUNCH.format(task, 0)))
+    for task in (1, 3):
+        recorder.on_line(LogLine(1000.1, RELEASE.format(task)))
+    assert rows == []
+    recorder.on_line(LogLine(1005.0, RELEASE.format(2).replace("0.02", "0.07")))
+    assert [(r.number, r.task, r.status) for r in recorder.snapshot().requests] == [(1, 2, "done")]
+    recorder.on_line(LogLine(1006.0, LAUNCH.format(4, 0).replace("0.01", "0.08")))
+    assert [(r.number, r.task) for r in recorder.snapshot().requests] == [(1, 2), (2, 4)]
+
+
 def test_marks_and_sampler_notices_become_events(recorder: Recorder, clock: Any) -> None:
     clock.now = 1007.0
     recorder.mark("opened the IDE", colour="red")

@@ -91,6 +91,15 @@ def test_decimation_keeps_extremes_and_gaps(values: list[float | None], points: 
         assert np.nanmin(y) == min(known)
 
 
+def test_whole_columns_at_once() -> None:
+    series = Series.of(np.arange(5000.0), {"a": np.arange(5000.0), "b": [math.nan] * 5000})
+    assert series.names == ("a", "b")
+    assert series.view("a", points=20)[1].max() == 4999.0
+    series.append(5000.0, {"a": 7.0})
+    assert series.last("a") == 7.0
+    assert len(Series.of(np.empty(0), {"a": []}).view("a")[0]) == 0
+
+
 def test_gaps_can_be_filled_when_the_value_is_known_later() -> None:
     series = Series()
     for i in range(2000):

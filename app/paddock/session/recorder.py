@@ -63,7 +63,8 @@ class Recorder:
 
     Rows go to `sink(row)` in order, called under the recorder's lock: it must only hand on (a queue) and never call
     back from another thread. `t0`: the session's start on `clock`; all times of rows count from it. Everything is
-    bounded: `keep_lines` log lines, `keep_requests` finished requests, the series' own limit.
+    bounded: `keep_lines` log lines, `keep_requests` finished requests, the series' own limit. `history_s`: for a server
+    that ran before us, what is read so soon after `t0` is its log of earlier: requests that ended in it are not ours.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Recorder:
         keep_lines: int = 20_000,
         keep_requests: int = 1_000,
         series: Series | None = None,
+        history_s: float = 0.0,
         on_launch: Callable[[], object] = lambda: None,
     ) -> None:
         self._sink, self._clock = sink, clock
@@ -102,6 +104,7 @@ class Recorder:
         self._peaks: dict[str, DevicePeak] = {}
         self._reading_t = math.nan
         self._loading_seen = False
+        self._history_until = self.t0 + history_s if history_s > 0 else -math.inf
 
     # What comes in
 
@@ -131,6 +134,7 @@ class Recorder:
             if line.number != self._line_count:
                 line = dataclasses.replace(line, number=self._line_count)
             self._lines.append(line)
+            self._end_history(line.t)
             for fact in self._parser.feed(line):
                 launched = launched or fact.kind == "launch"
                 self._fact(dataclasses.replace(fact, t=fact.t - self.t0))
@@ -145,6 +149,7 @@ class Recorder:
                 self._event(row)
                 return
             self._sample = row
+            self._end_history(self.t0 + row.t)
             self.series.append(row.t, sample_columns(row))
             self._sink(row)
             if row.reading is not None and row.reading.t != self._reading_t:
@@ -166,7 +171,16 @@ class Recorder:
 
     # What comes of it
 
+    def _end_history(self, now: float) -> None:
+        if now >= self._history_until > -math.inf:
+            self._history_until = -math.inf
+            for request in self._tracker.forget_history():
+                self._keep(request)
+
     def _fact(self, fact: Fact) -> None:
+        if self._history_until > -math.inf:
+            self._tracker.feed(fact)
+            return
         if fact.kind == "loaded":
             self._event(Event(fact.t, "memory", str(Text("model loaded")), self._parser.memory.as_dict()))
         elif fact.kind in ("sleeping", "waking"):

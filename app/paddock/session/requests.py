@@ -40,6 +40,14 @@ class RequestTracker:
     def active(self) -> int:
         return len(self._active)
 
+    def forget_history(self) -> list[Request]:
+        """What was fed so far is the past: only what still runs stays, numbered from 1. Returns that."""
+        self._count = 0
+        for request in self._active.values():
+            self._count += 1
+            request.number, request.t_start = self._count, min(request.t_start, 0.0)
+        return [copy.copy(request) for request in self._active.values()]
+
     def feed(self, fact: Fact) -> list[Request]:
         """One fact of the log."""
         if fact.kind == "launch" and fact.task is not None:

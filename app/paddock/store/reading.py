@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import psutil
 
 from paddock.errors import AppError
@@ -23,7 +24,8 @@ SELECT s.*, (SELECT count(*) FROM request r WHERE r.session_id = s.id AND NOT r.
 FROM session s
 """
 _SEARCHED = ("model", "engine", "profile", "label", "note", "state", "id", "model_identity")
-_PHASES = {"idle": 0.0, "prompt": 1.0, "generating": 2.0}
+_PHASE = "CASE phase WHEN 'idle' THEN 0 WHEN 'prompt' THEN 1 ELSE 2 END"
+Floats = npt.NDArray[np.float64]
 
 
 def sessions(connection: sqlite3.Connection, limit: int | None, search: str) -> list[SessionRow]:
@@ -82,50 +84,61 @@ def events(connection: sqlite3.Connection, session_id: int) -> tuple[Event, ...]
     return tuple(Event(r["t"], r["kind"], r["text"], _json(r["data"]) or {}) for r in rows)
 
 
+HELD_S = 2.5
+"""A reading holds until the next, about a second later; after this long a silence is a gap."""
+
+
 def series(connection: sqlite3.Connection, session_id: int) -> Series:
-    """Machine columns hold their value between readings (about a second); a longer silence is a gap."""
-    count = connection.execute("SELECT count(*) FROM system_sample WHERE session_id = ?", (session_id,)).fetchone()[0]
-    out = Series(max(count, 1))
-    cards = _by_time(connection, "device_sample", "device", session_id)
-    slots = _by_time(connection, "slot_sample", "slot", session_id)
-    held: dict[str, float] = {}
-    held_slots: dict[str, float] = {}
-    held_t = -math.inf
-    rows = connection.execute("SELECT * FROM system_sample WHERE session_id = ? ORDER BY t", (session_id,))
-    names = [d[0] for d in rows.description if d[0] not in ("session_id", "t", "answered", "sleeping")]
+    names, table = _table(connection, "system_sample", session_id, "1")
+    t = table[:, names.index("t")]
+    columns: dict[str, Floats] = {}
     machine = [n for n in names if n.endswith(("_bytes", "_pct"))]
-    for row in rows:
-        t = row["t"]
-        values = {n: _float(row[n]) for n in names if n not in machine}
-        if row["ram_used_bytes"] is not None or t in cards:
-            held = {n: _float(row[n]) for n in machine} | cards.get(t, {})
-            held_t = t
-        if t - held_t <= 2.5:
-            values |= held
-        held_slots |= slots.get(t, {})
-        if row["answered"] and not row["sleeping"]:
-            values |= held_slots
-        out.append(t, values)
+    for name in names:
+        if name not in (*machine, "t", "answered", "sleeping"):
+            columns[name] = table[:, names.index(name)]
+    told = ~np.isnan(table[:, [names.index(n) for n in machine]]).all(axis=1)
+    for name in machine:
+        columns[name] = _held(t, t[told], table[told, names.index(name)], HELD_S)
+    devices = connection.execute("SELECT DISTINCT device FROM device_sample WHERE session_id = ?", (session_id,))
+    for (device,) in devices.fetchall():
+        of, rows = _table(connection, "device_sample", session_id, "device = ?", device)
+        for i, name in enumerate(of):
+            if name != "t":
+                columns[f"{device}.{name}"] = _held(t, rows[:, of.index("t")], rows[:, i], HELD_S)
+    awake = (table[:, names.index("answered")] > 0) & (table[:, names.index("sleeping")] == 0)
+    slots = connection.execute("SELECT DISTINCT slot FROM slot_sample WHERE session_id = ?", (session_id,))
+    for (slot,) in slots.fetchall():
+        of, rows = _table(connection, "slot_sample", session_id, "slot = ?", slot)
+        for i, name in enumerate(of):
+            if name != "t":
+                held = _held(t, rows[:, of.index("t")], rows[:, i], np.inf)
+                columns[f"slot.{slot}.{name}"] = np.where(awake, held, np.nan)
+    out = Series.of(t, columns)
     for r in requests(connection, session_id):
         if r.prompt_per_s is not None and r.t_first_token is not None:
             out.fill("prompt_per_s", r.t_start, r.t_first_token, r.prompt_per_s)
     return out
 
 
-def _by_time(connection: sqlite3.Connection, table: str, key: str, session_id: int) -> dict[float, dict[str, float]]:
-    rows = connection.execute(f"SELECT * FROM {table} WHERE session_id = ? ORDER BY t", (session_id,))
-    out: dict[float, dict[str, float]] = {}
-    columns = [d[0] for d in rows.description if d[0] not in ("session_id", "t", key, "throttle")]
-    for row in rows:
-        head = f"slot.{row[key]}." if key == "slot" else f"{row[key]}."
-        at = out.setdefault(row["t"], {})
-        for name in columns:
-            at[head + name] = _PHASES.get(row[name], math.nan) if name == "phase" else _float(row[name])
-    return out
+def _table(
+    connection: sqlite3.Connection, table: str, session_id: int, where: str, *values: Any
+) -> tuple[list[str], Floats]:
+    """The figures of a table: column names, and [rows, columns] by time; what is no figure is left out."""
+    left_out = {"session_id", "device", "slot", "throttle"}
+    names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] not in left_out]
+    asked = ", ".join(_PHASE if name == "phase" else name for name in names)
+    rows = connection.execute(
+        f"SELECT {asked} FROM {table} WHERE session_id = ? AND {where} ORDER BY t", (session_id, *values)).fetchall()
+    return names, np.array([tuple(row) for row in rows], np.float64).reshape(len(rows), len(names))
 
 
-def _float(value: Any) -> float:
-    return math.nan if value is None else float(value)
+def _held(t: Floats, at: Floats, values: Floats, seconds: float) -> Floats:
+    """For every t the newest of `values` that is not older than `seconds`, else NaN."""
+    if not len(at):
+        return np.full(len(t), np.nan)
+    newest = np.searchsorted(at, t, "right") - 1
+    known = (newest >= 0) & (t - at[newest] <= seconds)
+    return np.where(known, values[newest], np.nan)
 
 
 def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
