@@ -168,6 +168,35 @@ def test_a_connection_that_the_server_closed_meanwhile_is_opened_anew() -> None:
         assert [client.health().ok for _ in range(3)] == [True, True, True]
 
 
+def test_a_body_that_comes_after_the_announcement_to_close_is_read_whole() -> None:
+    def act(connection: socket.socket) -> None:
+        connection.recv(4096)
+        body = b'{"text":"' + b"x" * 200_000 + b'"}'
+        data = http(body, headers="Connection: close\r\n")
+        for start in range(0, len(data), 20_000):
+            connection.sendall(data[start:start + 20_000])
+            time.sleep(0.005)
+
+    with scripted(act, connections=2) as url, Client(url, timeout_s=5) as client:
+        answers = [client.health(), client.health()]
+    assert [answer.ok and len(answer.data["text"]) for answer in answers if answer.data] == [200_000, 200_000]
+
+
+def test_a_stream_with_the_announcement_to_close_can_be_cancelled() -> None:
+    def act(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 200 X\r\nConnection: close\r\n\r\ndata: {\"content\":\"a\"}\n\n")
+        silent(connection)
+
+    with scripted(act) as url:
+        stream = Client(url).stream_completion("a")
+        seen = []
+        for chunk in stream:
+            seen.append(chunk)
+            threading.Thread(target=stream.cancel).start()
+    assert seen == [{"content": "a"}]
+
+
 def test_a_request_is_never_sent_twice() -> None:
     seen: list[bytes] = []
 

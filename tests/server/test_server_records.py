@@ -83,7 +83,7 @@ def test_a_server_that_keeps_serving_outlives_its_paddock_and_is_found_and_adopt
     (found,) = leftovers(folder / "run")
     assert (found.pid, found.label) == (pid, "the sample")
     recorder = Recorder()
-    supervisor = Supervisor.attach(found.record, listener=recorder, key="secret", timing=QUICK)
+    supervisor = Supervisor.attach(found.record, listener=recorder, timing=QUICK)
     kit.made.append(supervisor)
     supervisor.start()
     assert recorder.wait_for(State.READY, State.FAILED) is State.READY
@@ -98,6 +98,15 @@ def test_a_server_that_keeps_serving_outlives_its_paddock_and_is_found_and_adopt
     assert recorder.states[-1] is State.STOPPED
     assert birth(pid) is None
     assert not (folder / "run" / "a.json").exists()
+
+
+@pytest.mark.parametrize("flags", [("--api-key", "k1,k2"), ("--api-key-file", "FILE"), ()])
+def test_the_key_of_an_adopted_server_is_found_where_it_has_it(folder: Path, flags: tuple[str, ...]) -> None:
+    (folder / "keys").write_text("k1\nk2\n")
+    orphan(folder, *[str(folder / "keys") if flag == "FILE" else flag for flag in flags])
+    (found,) = leftovers(folder / "run")
+    assert found.record.spec().key == ("k1" if flags else None)
+    assert found.record.spec("mine").key == "mine"
 
 
 def test_a_leftover_can_be_stopped_whatever_it_does(folder: Path) -> None:
@@ -131,7 +140,10 @@ def test_detach_lets_go_and_attach_takes_over_again(kit: Kit, tmp_path: Path) ->
     assert again.wait_for(State.READY, State.FAILED) is State.READY
     second.stop()
     assert second.join(10)
-    os.waitpid(pid, 0)
+    assert second.exit is not None
+    assert second.exit.code == 0
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
 
 
 def test_detach_of_a_server_that_is_ours_alone_stops_it(kit: Kit) -> None:

@@ -74,6 +74,25 @@ def test_a_file_that_cannot_be_written_stops_nothing(kit: Kit, tmp_path: Path) -
     supervisor, recorder = kit.ready(log_path=tmp_path / "file" / "server.log")
     recorder.wait_for_line("listening on")
     assert supervisor.state is State.READY
+    supervisor.stop()
+    assert supervisor.join(10)
+    assert [notice.id for notice in supervisor.notices] == ["log-not-written"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_listener_that_raises_does_not_freeze_the_server(kit: Kit) -> None:
+    supervisor, recorder = kit.make("--flood", "200000")
+
+    def fail(line: object) -> None:
+        raise RuntimeError("a bug of the listener")
+
+    recorder.on_line = fail  # type: ignore[method-assign]
+    supervisor.start()
+    assert recorder.wait_for(State.READY, State.FAILED) is State.READY
+    supervisor.stop()
+    assert supervisor.join(10)
+    assert supervisor.exit is not None
+    assert supervisor.exit.code == 0
 
 
 def test_restarts_append_to_the_log_and_go_on_counting(kit: Kit, tmp_path: Path) -> None:

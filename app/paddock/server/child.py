@@ -52,7 +52,7 @@ class Spawned:
         if self.code is not None:
             system.dismiss_warden(self._process)
         else:
-            self._process.returncode = 0  # not ours to wait for any more; Popen would warn
+            self._process.returncode = 0  # Popen would warn that it is not waited for; `reap` does where we attach
 
 
 class Adopted:
@@ -63,7 +63,10 @@ class Adopted:
         self.code: int | None = None
 
     def ended(self) -> bool:
-        return system.birth(self.pid) != self._birth
+        if system.birth(self.pid) == self._birth:
+            return False
+        self.code = system.reap(self.pid)  # it may be our own child, which was let go before
+        return True
 
     def let_go(self) -> None:
         """Nothing of it is ours."""

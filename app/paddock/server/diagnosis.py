@@ -56,7 +56,7 @@ class RunningDiagnoser:
 
     def __init__(self) -> None:
         self._fatal: dict[int, Diagnosis] = {}
-        self._notices: dict[str, Diagnosis] = {}
+        self._notices: tuple[Diagnosis, ...] = ()
         self._blank = True
 
     def feed(self, text: str, level: str | None = None) -> Diagnosis | None:
@@ -71,9 +71,9 @@ class RunningDiagnoser:
                 return None
             self._fatal[rule.rank] = diagnosis
             return diagnosis
-        if rule.id in self._notices:
+        if any(known.id == rule.id for known in self._notices):
             return None
-        self._notices[rule.id] = diagnosis
+        self._notices = (*self._notices, diagnosis)
         return diagnosis
 
     def spoke(self, text: str) -> None:
@@ -84,7 +84,7 @@ class RunningDiagnoser:
     @property
     def notices(self) -> tuple[Diagnosis, ...]:
         """What was found that it serves on with, in order."""
-        return tuple(self._notices.values())
+        return self._notices
 
     def conclude(self, code: int | None) -> Diagnosis | None:
         """Why it ended, given its exit code as Popen gives it; None when nothing tells.

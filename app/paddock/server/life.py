@@ -86,6 +86,7 @@ class Life:
         self._next_probe = self._start
         self._healthy_since: float | None = None
         self._announced = threading.Event()
+        self._announced_port: int | None = None
         self._forced = False
         self._steps: list[tuple[float, Callable[[int], None], bool]] = []
         self._timed_out = False
@@ -174,9 +175,8 @@ class Life:
     def announced(self, line: str) -> None:
         """From the reader's thread: a line "listening on …", a hint to look at once; tells the port that 0 became."""
         found = _LISTENING.search(line)
-        if found is not None and not line.startswith("["):  # a router's child, told on by the router
-            if self._spec.port == 0 and found[1]:
-                self._board.port = int(found[1])
+        if found is not None and not line.startswith("["):  # else a router's child, told on by the router
+            self._announced_port = int(found[1]) if found[1] else None
             self._announced.set()
             self._wake.set()
 
@@ -185,7 +185,7 @@ class Life:
     def _tick(self) -> float:
         """Do what is due; seconds until something else can be."""
         now = self._clock()
-        self._board.notices = self._book.diagnoser.notices
+        self._board.notices = self._notices()
         if self._wanted() in (Wanted.STOP, Wanted.RESTART) and not self._steps:
             self._begin_stop(now)
         if self._steps:
@@ -205,10 +205,11 @@ class Life:
     def _probe(self) -> None:
         assert self._child is not None
         assert self._meter is not None
-        if self._client is None and self._board.port is not None:
-            self._client = Client.of(self._spec, self._timing.health, port=self._board.port)
         if self._client is None:
-            return
+            if self._announced_port is None:
+                return
+            self._board.port = self._announced_port
+            self._client = Client.of(self._spec, self._timing.health, port=self._board.port)
         answer = self._client.health()
         self._board.progress = self._meter.measure()
         if answer.status is Status.OK:
@@ -252,6 +253,15 @@ class Life:
             self._record = replace(self._record, port=self._board.port or self._spec.port)
             self._save_record(seen=True)
         self._change(State.READY, None)
+
+    def _notices(self) -> tuple[Diagnosis, ...]:
+        file = self._book.file
+        if file is None or file.error is None:
+            return self._book.diagnoser.notices
+        return (*self._book.diagnoser.notices, Diagnosis(
+            "log-not-written", Text("The log could not be written to {path}: {why}.", path=str(file.path),
+                                    why=file.error.strerror or str(file.error)),
+            Text("Make room on the disk, or choose another folder; the server goes on."), fatal=False))
 
     def _save_record(self, seen: bool = False) -> None:
         if self._record is None:
@@ -299,7 +309,7 @@ class Life:
             self._reader.finish(self._timing.last_lines)
         self._close()
         self._board.pid = None
-        self._board.notices = self._book.diagnoser.notices
+        self._board.notices = self._notices()
         code = self._child.code
         if stopping and not self._timed_out:
             self._change(State.STOPPED, Exit(code, self._stopped_reason(), self._forced))

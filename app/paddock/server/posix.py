@@ -111,6 +111,15 @@ def birth(pid: int) -> str | None:
         return None
 
 
+def reap(pid: int) -> int | None:
+    """The exit code of a child of ours that has ended and that nobody waited for; None for any other process."""
+    try:
+        done, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return os.waitstatus_to_exitcode(status) if done else None
+
+
 class Pipe:
     """The reading end of the child's output, whose wait can be broken off."""
 

@@ -89,6 +89,8 @@ class LogReader(threading.Thread):
                 self._book.feed(data, self._clock())
             self._book.feed(b"", self._clock(), final=True)
         finally:
+            while self._source.read():
+                pass  # a listener has raised: the server must not freeze on a full pipe, or die of a closed one
             self._source.close()
             self._ended()
 

@@ -7,6 +7,7 @@ in it: arguments may hold secrets, so only their hash is.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import time
@@ -52,10 +53,14 @@ class Record:
         return self.spec().url()
 
     def spec(self, key: str | None = None) -> ServerSpec:
-        """As much of its spec as a record tells; argv as the running process has it, env empty."""
+        """As much of its spec as a record tells; argv as the running process has it, env empty.
+
+        Where no key is given it is looked for where the process has it: LLAMA_API_KEY, --api-key, --api-key-file.
+        """
+        argv = _cmdline(self.pid) or ()
         return ServerSpec(
-            argv=_cmdline(self.pid) or (), env={}, host=self.host, port=self.port, tls=self.tls,
-            api_prefix=self.api_prefix, key=key, log_path=Path(self.log_path) if self.log_path else None,
+            argv=argv, env={}, host=self.host, port=self.port, tls=self.tls, api_prefix=self.api_prefix,
+            key=key or _key_of(self.pid, argv), log_path=Path(self.log_path) if self.log_path else None,
             log_cap_bytes=self.log_cap_bytes, keep_serving=True, record_path=Path(self.path) if self.path else None,
             label=self.label)
 
@@ -195,6 +200,18 @@ def _cmdline(pid: int) -> tuple[str, ...] | None:
         return tuple(psutil.Process(pid).cmdline()) or None
     except (psutil.Error, OSError):
         return None
+
+
+def _key_of(pid: int, argv: Sequence[str]) -> str | None:
+    """The first key that a running server takes; None where it has none or the system does not show it."""
+    given = dict(itertools.pairwise(argv))
+    try:
+        lists = [given.get("--api-key", ""), psutil.Process(pid).environ().get("LLAMA_API_KEY", "")]
+        if "--api-key-file" in given:
+            lists.append(Path(given["--api-key-file"]).read_text(encoding="utf-8").replace("\n", ","))
+    except (psutil.Error, OSError, ValueError):
+        return None
+    return next((key.strip() for keys in lists for key in keys.split(",") if key.strip()), None)
 
 
 def _exe(pid: int) -> str | None:

@@ -111,6 +111,11 @@ def birth(pid: int) -> str | None:
         return None
 
 
+def reap(pid: int) -> int | None:
+    """Nothing to do here."""
+    return None
+
+
 class Pipe:
     """The reading end of the child's output. Its wait ends when the job does, so nothing breaks it off."""
 

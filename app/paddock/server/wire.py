@@ -33,33 +33,54 @@ class _Deadline:
 
 
 class _Raw(io.RawIOBase):
-    def __init__(self, connected: socket.socket, deadline: _Deadline) -> None:
-        self._socket, self._deadline = connected, deadline
+    """The reading side for one answer."""
+
+    def __init__(self, owner: _Socket) -> None:
+        self._owner = owner
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self._socket.settimeout(self._deadline.left())
-        return self._socket.recv_into(buffer)
+        return self._owner.receive(buffer)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._owner.released()
 
 
 class _Socket:
-    """What http.client wants of a socket."""
+    """What http.client wants of a socket. It stays open while an answer is being read: http.client closes it as soon as
+    it knows that the server will, with the body still to come.
+    """
 
     def __init__(self, connected: socket.socket, deadline: _Deadline) -> None:
         self.connected, self._deadline = connected, deadline
+        self._readers, self._closing = 0, False
 
     def makefile(self, mode: str = "rb", *_: Any, **__: Any) -> io.BufferedReader:
         assert "r" in mode
-        return io.BufferedReader(_Raw(self.connected, self._deadline))
+        self._readers += 1
+        return io.BufferedReader(_Raw(self))
+
+    def receive(self, buffer: Any) -> int:
+        self.connected.settimeout(self._deadline.left())
+        return self.connected.recv_into(buffer)
 
     def sendall(self, data: Any) -> None:
         self.connected.settimeout(self._deadline.left())
         self.connected.sendall(data)
 
+    def released(self) -> None:
+        self._readers -= 1
+        if self._closing and self._readers == 0:
+            self.connected.close()
+
     def close(self) -> None:
-        self.connected.close()
+        self._closing = True
+        if self._readers == 0:
+            self.connected.close()
 
 
 class Wire(http.client.HTTPConnection):
@@ -78,6 +99,7 @@ class Wire(http.client.HTTPConnection):
         self._trust_any = trust_any
         self._deadline = _Deadline()
         self._severed = False
+        self._connected: _Socket | None = None
         self.prefix = (prefix if self._unix_path else parts.path).rstrip("/")
         port = parts.port or (443 if self._tls else 80)
         super().__init__("localhost" if self._unix_path else parts.hostname or "localhost", port)
@@ -103,7 +125,7 @@ class Wire(http.client.HTTPConnection):
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._tls:
             connected = self._wrapped(connected)
-        self.sock = _Socket(connected, self._deadline)
+        self.sock = self._connected = _Socket(connected, self._deadline)
 
     def _wrapped(self, connected: socket.socket) -> socket.socket:
         context = ssl.create_default_context()
@@ -153,10 +175,9 @@ class Wire(http.client.HTTPConnection):
     def sever(self) -> None:
         """From any thread: whoever waits on this connection is woken at once."""
         self._severed = True
-        wrapped: Any = self.sock
-        if wrapped is not None:
+        if self._connected is not None:
             try:
-                wrapped.connected.shutdown(socket.SHUT_RDWR)
+                self._connected.connected.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # not connected any more
 
