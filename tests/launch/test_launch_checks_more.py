@@ -121,3 +121,19 @@ def test_a_key_that_is_not_found_closes_the_server() -> None:
     assert command(parse("LLAMA_API_KEY=env:NO llama-server"), None).unresolved == ("env:NO",)
     assert command(parse("-hft env:NO"), None).unresolved == ()
     assert command(parse("LLAMA_API_KEY= llama-server --api-key ''"), None).unresolved == ()
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("-Cr 0_7", "bad-form"), ("-C 0xzz", "bad-form"), ("--lora-scaled C:\\a.gguf:1", "bad-form"),
+    ("--lora-scaled a.gguf", "bad-form"), ("-dt 0.1", "without-effect"), ("-ts 1,1,1", "split-beyond-devices"),
+])
+def test_odd_forms(make_engine: Callable[..., Engine], text: str, name: str) -> None:
+    assert name in ids(parse(text), make_engine(devices=("CUDA0", "CUDA1")))
+
+
+def test_good_forms() -> None:
+    assert "bad-form" not in ids(parse("-Cr 0-7 -C ff -Cb 0xFF -tb 2 --lora-scaled a.gguf:0.5,b.gguf:-1"))
+
+
+def test_one_bank_of_memory() -> None:
+    assert "one-numa-node" in {i.id for i in check(parse("-m a --numa distribute"), None, None, MACHINE)}

@@ -154,3 +154,15 @@ def test_any_name_of_an_option_is_its_id() -> None:
     plan = Plan().with_("n-gpu-layers", 9).with_("-ngl", 10)
     assert plan.settings == (Setting("gpu-layers", ("10",)),)
     assert plan.without("ngl") == Plan()
+
+
+def test_what_powershell_writes() -> None:
+    plan = parse("$env:CUDA_VISIBLE_DEVICES = '1'\n$env:LLAMA_API_KEY = $env:KEY\n& .\\llama\\llama-server.exe -c 1\n")
+    assert plan.environment == (("CUDA_VISIBLE_DEVICES", "1"), ("LLAMA_API_KEY", "env:KEY"))
+    assert (plan.engine, plan.get("ctx-size"), plan.extra) == (".\\llama\\llama-server.exe", "1", ())
+    assert parse("$env:A=\"b c\"; llama-server").environment == (("A", "b c"),)
+
+
+def test_a_json_array_of_words() -> None:
+    assert parse('["llama-server", "-m", "a b", "-c", "1"]') == parse("llama-server -m 'a b' -c 1")
+    assert parse("[1]").settings == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ ENGINE_VARIABLE = "PADDOCK_ENGINE"
 """Names the engine in front of a command line where a path cannot: `PADDOCK_ENGINE=name llama-server …`."""
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_POWERSHELL = re.compile(r"\$env:([A-Za-z_]\w*)(=?.*)", re.DOTALL | re.IGNORECASE)
 _NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
 _PROGRAM = re.compile(r"(llama|llama[\w.-]*server[\w.-]*|llama-[\w-]+|server)(\.exe)?", re.IGNORECASE)
 _CONTAINERS = ("docker", "podman")
@@ -34,9 +36,13 @@ def parse(text: str) -> Plan:
 
     Takes continuations, quotes, comments, assignments (`A=B prog`, `env A=B`, `export A=B;`), wrappers such as numactl
     (they become `prefix`) and redirections (kept in `extra`). A program with a slash becomes `engine`. Unknown flags
-    are kept verbatim with the words that follow them. `parse(command(plan, engine).own) == plan` for every plan whose
+    are kept verbatim with the words that follow them. A JSON array of words and PowerShell's `$env:A = 'B'` are taken
+    too. `parse(command(plan, engine).own) == plan` for every plan whose
     secrets are references. AppError where a quotation mark is never closed.
     """
+    listed = _listed(text)
+    if listed is not None:
+        return parse_argv(listed)
     reader = _Line()
     for statement, separator in _statements(read_words(text)):
         reader.statement(statement, separator)
@@ -79,6 +85,17 @@ def read_settings(words: Sequence[str]) -> tuple[tuple[Setting, ...], tuple[str,
 def looks_like_flag(word: str) -> bool:
     """Starts with a dash and is neither a lone dash nor a negative number."""
     return len(word) > 1 and word[0] == "-" and _NEGATIVE_NUMBER.match(word) is None
+
+
+def _listed(text: str) -> list[str] | None:
+    """The words of a JSON array, as `paddock command --format argv` writes it; None for any other text."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) and all(isinstance(word, str) for word in found) else None
 
 
 def _values(option: Option, words: Sequence[str], at: int) -> tuple[str, ...]:
@@ -148,6 +165,9 @@ class _Line:
 
     def assign(self, words: list[str]) -> list[str]:
         """Takes leading assignments; gives the words after them."""
+        if words and (match := _POWERSHELL.fullmatch(words[0])):
+            value = "".join((match[2], *words[1:])).strip().removeprefix("=")
+            return self.assign([f"{match[1]}={value.replace('$env:', '$')}"])
         for at, word in enumerate(words):
             match = _ASSIGNMENT.fullmatch(word)
             if match is None:

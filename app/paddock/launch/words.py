@@ -16,6 +16,7 @@ _CONTINUATION = re.compile(r"[\\^`][ \t]*\r?\n")
 _OPERATOR = re.compile(r"&>>|&>|&&|\|\||>>|>&|>|<<<|<<|<|;|\||&|\r?\n|\r")
 _REDIRECTION = re.compile(r"\d?(&>>|&>|>>|>&|>|<<<|<<|<)(&\d|&-)?")
 _DRIVE = re.compile(r"[A-Za-z]:\\")
+_WINDOWS_START = re.compile(r"([A-Za-z]:|\.{1,2})\\")
 _ESCAPED_IN_QUOTES = '$`"\\'
 
 
@@ -97,7 +98,9 @@ class _Reader:
 
     def escaped(self) -> None:
         following = self.text[self.at + 1:self.at + 2]
-        windows_path = _DRIVE.fullmatch("".join(self.word or ())[:2] + "\\") is not None and not following.isspace()
+        start = "".join(self.word or ())
+        # A drive, "." or ".." before a backslash: a Windows path, in which nobody means the backslash to vanish.
+        windows_path = _WINDOWS_START.match(start + "\\") is not None and not following.isspace()
         if not following or windows_path:
             self.add("\\")
             self.at += 1

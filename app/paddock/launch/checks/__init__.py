@@ -28,8 +28,10 @@ CHECKS: tuple[Check, ...] = (
     model_file.no_model, model_file.missing_files, model_file.unusable_engine, model_file.other_engine,
     model_file.wrong_kind, model_file.file_problems, model_file.later_part, model_file.projector,
     flags.unknown_flags, flags.program_options, flags.bare_flag, flags.repeated_flags, flags.left_out_words,
+    flags.without_effect,
     values.values, values.lists,
     devices.unknown_devices, devices.remote_first, devices.split_mode, devices.main_device, devices.buffers,
+    devices.split_parts,
     devices.no_device, devices.patterns, devices.experts, devices.pinned_fit,
     cache_types.quantised_values, cache_types.same_types, cache_types.head_sizes, cache_types.fused_heads,
     cache_types.values_with_auto, cache_types.window_cache,
@@ -41,7 +43,7 @@ CHECKS: tuple[Check, ...] = (
     network.port, network.half_tls, network.prefix, network.open_address, network.keys, network.live_figures,
     network.shared_port,
     surroundings.config_files, surroundings.empty_variables, surroundings.unexpanded, surroundings.threads,
-    surroundings.sudo, surroundings.inherited, surroundings.busy_machine,
+    surroundings.memory_banks, surroundings.sudo, surroundings.inherited, surroundings.busy_machine,
     model_file.remote_file, model_file.locked_memory, model_file.prompt_cache,
 )
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.HINT: 2}

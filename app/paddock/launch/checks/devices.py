@@ -94,6 +94,17 @@ def main_device(q: Question) -> Iterator[Issue]:
                     Text("The first one is 0."), (("main-gpu", ("0",)),))
 
 
+def split_parts(q: Question) -> Iterator[Issue]:
+    """More parts than devices: the rest is ignored."""
+    parts = [p for p in re.split(r"[,/]", q.plan.get("tensor-split") or "") if p]
+    if q.devices and len(parts) > len(q.devices):
+        yield warning("split-beyond-devices", "tensor-split",
+                      Text("-ts has {parts} parts for {devices} devices: the last ones are ignored.",
+                           parts=len(parts), devices=len(q.devices)),
+                      Text("Give one part for each device."),
+                      (("tensor-split", (",".join(parts[:len(q.devices)]),)),))
+
+
 def no_device(q: Question) -> Iterator[Issue]:
     """Offload without anything to offload to."""
     if q.devices is None or q.devices or q.plan.find("gpu-layers") is None or q.plan.get("device") == "none":

@@ -195,6 +195,13 @@ def program_options(q: Question) -> Iterator[Issue]:
                         Text("Take it out."), ((option.id, None),))
 
 
+def without_effect(q: Question) -> Iterator[Issue]:
+    """Options that llama.cpp still reads and no longer heeds."""
+    if q.plan.find("defrag-thold") is not None:
+        yield hint("without-effect", "defrag-thold", Text("-dt no longer does anything."), Text("Take it out."),
+                   (("defrag-thold", None),))
+
+
 def repeated_flags(q: Question) -> Iterator[Issue]:
     """The last one wins, with a warning of llama.cpp."""
     seen: dict[str, int] = {}

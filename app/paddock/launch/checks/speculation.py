@@ -13,29 +13,32 @@ _NEED_DRAFT = frozenset(("draft-simple", "draft-eagle3", "draft-dflash", "draft-
 _NO_MTP_GRAPH = frozenset(("bailingmoe2", "exaone4", "glm4", "mistral4", "exaone-moe", "nemotron_h", "dots3note"))
 """Families whose files may have extra prediction layers that llama.cpp cannot use."""
 _SEVERAL_MTP_LAYERS = frozenset(("hy_v3", "step35", "mimo2"))
-_TWINS = {
+TWINS = {
     "spec-draft-threads": ("spec-draft-cpu-mask", "spec-draft-cpu-range", "spec-draft-cpu-strict", "spec-draft-prio",
                            "spec-draft-poll"),
     "spec-draft-threads-batch": ("spec-draft-cpu-mask-batch", "spec-draft-cpu-strict-batch", "spec-draft-prio-batch",
                                  "spec-draft-poll-batch"),
     "threads-batch": ("cpu-mask-batch", "cpu-range-batch", "cpu-strict-batch", "prio-batch", "poll-batch"),
 }
+"""Options that are heeded only once the thread count before them is set."""
 
 
-def _types(q: Question) -> set[str]:
+def chosen_types(q: Question) -> set[str]:
+    """The types of speculation that are asked for, "none" left out."""
     named = {item for setting in q.plan.all("spec-type") for item in (setting.value or "").split(",")}
     if not named:
         named = set((q.text("spec-type") or "").split(","))
     return named - {"", "none"}
 
 
-def _draft(q: Question) -> str | None:
+def draft_option(q: Question) -> str | None:
+    """Which option names a draft model, if any does."""
     return next((name for name in ("spec-draft-model", "spec-draft-hf") if q.text(name)), None)
 
 
 def draft_and_type(q: Question) -> Iterator[Issue]:
     """llama.cpp loads a draft without a type and then drops it in silence; a type without a draft is dropped too."""
-    types, draft = _types(q), _draft(q)
+    types, draft = chosen_types(q), draft_option(q)
     known = q.engine.knows("--spec-type") if q.engine is not None else None
     if draft is not None and not types and known is not False:
         yield error("draft-without-type", "spec-type",
@@ -91,7 +94,7 @@ def synthetic(q: Question) -> Iterator[Issue]:
 
 def ignored_twins(q: Question) -> Iterator[Issue]:
     """Thread options of batch and draft are copied wholesale unless their thread count is set."""
-    for needed, twins in _TWINS.items():
+    for needed, twins in TWINS.items():
         given = [name for name in twins if q.plan.find(name) is not None]
         if given and (q.number(needed) or -1) < 0:
             flags = ", ".join(CATALOGUE[name].names[0] for name in given)
@@ -103,7 +106,7 @@ def ignored_twins(q: Question) -> Iterator[Issue]:
 
 def draft_options_alone(q: Question) -> Iterator[Issue]:
     """Options of a draft where nothing is drafted."""
-    if _draft(q) is not None or _types(q) or q.on("spec-default"):
+    if draft_option(q) is not None or chosen_types(q) or q.on("spec-default"):
         return
     given = [s.option for s in q.plan if s.option.startswith(("spec-draft-", "spec-ngram-"))]
     if given:

@@ -94,6 +94,13 @@ def threads(q: Question) -> Iterator[Issue]:
                        Text("Use {best}.", best=physical), ((option, (str(physical),)),))
 
 
+def memory_banks(q: Question) -> Iterator[Issue]:
+    """NUMA options on a machine with one bank of memory."""
+    if q.machine is not None and q.machine.numa_nodes == 1 and q.text("numa"):
+        yield hint("one-numa-node", "numa", Text("This machine has one bank of memory: --numa does nothing."),
+                   Text("Take it out."), (("numa", None),))
+
+
 def busy_machine(q: Question) -> Iterator[Issue]:
     """A load that leaves no core for the server."""
     load = q.conditions.load_1min

@@ -162,12 +162,33 @@ def lists(q: Question) -> Iterator[Issue]:
         elif setting.option in ("override-tensor", "spec-draft-override-tensor"):
             for item in (setting.value or "").split(","):
                 yield from _placement(setting, item)
+        elif setting.option in _FORMS:
+            yield from _form(setting)
         elif setting.option == "override-kv":
             for item in (setting.value or "").split(","):
                 if not re.fullmatch(r"[^=]+=(int|float|bool|str):.*", item, re.DOTALL):
                     yield error("bad-override", "override-kv",
                                 Text("“{item}” is not of the form KEY=TYPE:VALUE.", item=item),
                                 Text("Types are int, float, bool and str."))
+
+
+_FORMS = {
+    **dict.fromkeys(("cpu-range", "cpu-range-batch", "spec-draft-cpu-range"), (r"\d*-\d*", "0-7")),
+    **dict.fromkeys(("cpu-mask", "cpu-mask-batch", "spec-draft-cpu-mask", "spec-draft-cpu-mask-batch"),
+                    (r"(0x)?[0-9A-Fa-f]{1,128}", "ff")),
+    **dict.fromkeys(("lora-scaled", "control-vector-scaled"),
+                    (r"[^:]+:[-+0-9.eE]+(,[^:]+:[-+0-9.eE]+)*", "adapter.gguf:0.5")),
+}
+"""Options whose text has a form: a pattern and an example."""
+
+
+def _form(setting: Setting) -> Iterator[Issue]:
+    pattern, example = _FORMS[setting.option]
+    if setting.value is not None and not re.fullmatch(pattern, setting.value):
+        yield error("bad-form", setting.option,
+                    Text("“{value}” is not what {flag} takes.", value=setting.value,
+                         flag=CATALOGUE[setting.option].names[0]),
+                    Text("Write it like {example}.", example=example))
 
 
 def _split(setting: Setting) -> Iterator[Issue]:
