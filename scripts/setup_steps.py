@@ -88,10 +88,10 @@ def venv_works():
 
 
 def system_packages():
-    """Install what is missing on Debian and Ubuntu. Returns the command a person must run, or None when all is there."""
+    """Install what is missing on Debian and Ubuntu. Returns the command a person must run, None when all is there."""
     if not is_debian():
-        say("This system is not Debian or Ubuntu: please install by hand, where missing: a C++ compiler, cmake, git, and "
-            "the libraries Qt needs (EGL, GL, xkbcommon, dbus, fontconfig, xcb-cursor).")
+        say("This system is not Debian or Ubuntu: please install by hand, where missing: a C++ compiler, cmake, git, "
+            "and the libraries Qt needs (EGL, GL, xkbcommon, dbus, fontconfig, xcb-cursor).")
         return None
     missing = missing_packages()
     if any(n == "python3-venv" for n, _ in missing) and app_python(quiet=True) and venv_works():
@@ -136,8 +136,8 @@ def app_python(quiet=False):
             return found
     if quiet:
         return None
-    raise SetupError("Paddock needs Python 3.11 or newer; this is %d.%d and no newer one is on PATH. Install the package "
-                     "python3.11 (or newer) with its venv module, then run this again." % sys.version_info[:2])
+    raise SetupError("Paddock needs Python 3.11 or newer; this is %d.%d and no newer one is on PATH. Install the "
+                     "package python3.11 (or newer) with its venv module, then run this again." % sys.version_info[:2])
 
 
 def environment(extras):

@@ -37,8 +37,8 @@ def main(model: str) -> int:
 def ask(child: subprocess.Popen[bytes], port: int) -> bytes:
     """The answer to a prompt of one word, or nothing when the server ends or two minutes pass."""
     until = time.monotonic() + 120
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/completion", b'{"prompt": "Hello", "n_predict": 4}', {"Content-Type": "application/json"})
+    body, kind = b'{"prompt": "Hello", "n_predict": 4}', {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/completion", body, kind)
     while time.monotonic() < until and child.poll() is None:
         try:
             with urllib.request.urlopen(request, timeout=60) as response:

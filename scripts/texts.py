@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Extract every text for people and hold the catalogues to it.
 
-A text is the literal first argument of `Text(…)` or `tr(…)`; one that is not a literal (an f-string, a sum, a name) fails.
-Without arguments: fail on a text that
-cannot be extracted, on templates whose {names} are not given, on an untranslated or stale catalogue. --update writes
-resources/translations/paddock.pot, it/…/paddock.po and .mo.
+A text is the literal first argument of `Text(…)` or `tr(…)`; one that is not a literal (an f-string, a sum, a name)
+fails. Without arguments: fail on a text that cannot be extracted and on a stale catalogue, and say how many texts await
+their translation. --update writes resources/translations/paddock.pot, it/…/paddock.po and .mo.
 """
 
 import ast
@@ -50,16 +49,6 @@ def texts_of(path: Path) -> tuple[list[tuple[str, str | None, int]], list[str]]:
     return found, wrong
 
 
-def data_texts() -> list[tuple[str, None, int]]:
-    """Texts that live in data files: the option catalogue's sentences and groups."""
-    sys.path.insert(0, str(ROOT / "app"))
-    try:
-        from paddock.launch.catalogue import texts
-    except ImportError:
-        return []
-    return [(t, None, 0) for t in texts()]
-
-
 def extract() -> tuple[Catalog, list[str]]:
     catalogue = Catalog(project="paddock", charset="utf-8", header_comment="# Paddock's texts.", fuzzy=False)
     problems: list[str] = []
@@ -71,8 +60,6 @@ def extract() -> tuple[Catalog, list[str]]:
         for template, plural, _ in found:
             place = (str(path.relative_to(ROOT)), 0)
             catalogue.add((template, plural) if plural else template, locations=[place])
-    for template, _, _ in data_texts():
-        catalogue.add(template, locations=[("app/paddock/launch/catalogue", 0)])
     return catalogue, problems
 
 
@@ -110,8 +97,8 @@ def missing(catalogue: Catalog) -> list[str]:
             continue
         single = message.id[0] if isinstance(message.id, tuple) else message.id
         found = it.get(single)
-        strings = found.string if found is not None and isinstance(found.string, tuple) else (found.string if found else "",)
-        if not all(strings):
+        string = found.string if found is not None else ""
+        if not all(string if isinstance(string, tuple) else (string,)):
             out.append(f"not translated: {single[:90]}")
     return out
 
@@ -121,7 +108,8 @@ def main() -> int:
     if "--update" in sys.argv:
         update(catalogue)
     else:
-        problems += missing(catalogue)
+        waiting = missing(catalogue)
+        print(f"{len(waiting)} texts have no Italian yet (shown in English)")
         mo = PO.with_suffix(".mo")
         if PO.exists() and (not mo.exists() or mo.read_bytes() != mo_bytes(italian())):
             problems.append("the compiled catalogue is stale: run scripts/check.py --update")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""List the licence of every run-time dependency; --update writes packaging/THIRD_PARTY.md, else it is checked to be fresh."""
+"""List the licence of every run-time dependency: checked to be fresh; --update writes packaging/THIRD_PARTY.md."""
 
 import re
 import sys
@@ -40,7 +40,8 @@ def licence(name: str) -> str:
     text = meta.get("License-Expression") or ""
     if not text:
         classifiers = [c.rsplit(" :: ", 1)[1] for c in meta.get_all("Classifier") or [] if c.startswith("License ::")]
-        text = ", ".join(classifiers) or (meta.get("License") or "").strip().splitlines()[0:1] and meta["License"].strip().splitlines()[0]
+        lines = (meta.get("License") or "").strip().splitlines()
+        text = ", ".join(classifiers) or (lines[0] if lines else "")
     return (text or "not declared")[:80].replace("|", "/")
 
 

@@ -45,7 +45,7 @@ def _window(file: str | None, options: Globals) -> int:
 
 
 @click.command()
-@click.option("--seconds", type=click.FloatRange(0, 3600), default=0.0, help="Keep the server running at least this long.")
+@click.option("--seconds", type=click.FloatRange(0, 3600), default=0.0, help="Keep it running at least this long.")
 @click.option("--out", type=click.Path(file_okay=False), default="demo-out", help="Folder for pictures and report.")
 @click.pass_obj
 def demo(options: Globals, seconds: float, out: str) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from real_engine import Launched, paddock, post
+
 from paddock.engine import Engine
 
 PROMPTS = ("The capital of Italy is", "Write a line about horses:", "One, two, three,")
@@ -73,7 +74,7 @@ def test_the_server_ends_with_paddock_and_the_next_start_shows_it(engine: Engine
     children = psutil.Process(run.process.pid).children(recursive=True)
     assert children
     os.kill(run.process.pid, signal.SIGKILL)
-    gone, alive = psutil.wait_procs(children, timeout=2)
+    _, alive = psutil.wait_procs(children, timeout=2)
     assert not alive, alive
     run.end()
     (row,) = paddock("--data-dir", data, "sessions", "list")

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from paddock.launch import Plan
 from paddock.work.conditions import disk_free, free_port, gather, port_state
 
@@ -15,7 +16,8 @@ def test_a_port_that_somebody_holds_is_told_with_the_holder() -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         free, who = port_state("127.0.0.1", holder.getsockname()[1])
     assert free is False
-    assert who is not None and str(os.getpid()) in who
+    assert who is not None
+    assert str(os.getpid()) in who
 
 
 def test_a_free_port_is_free_and_the_preferred_one_is_taken_when_it_can_be() -> None:

@@ -66,8 +66,9 @@ def devices(options: Globals) -> int:
     if options.json:
         document(machine_dict(machine))
         return 0
-    rows = [(d.name, d.description, bytes_text(d.total_bytes), bytes_text(d.free_bytes), d.match_note or "")
-            for d in machine.devices]
+    rows: list[tuple[Any, ...]] = [
+        (d.name, d.description, bytes_text(d.total_bytes), bytes_text(d.free_bytes), d.match_note or "")
+        for d in machine.devices]
     rows.append((Text("Host, RAM"), machine.cpu_name or "", bytes_text(machine.ram_total_bytes),
                  bytes_text(machine.ram_available_bytes), ""))
     table([Text("Device"), Text("Description"), Text("Total"), Text("Free"), ""], rows, (2, 3))
@@ -117,7 +118,8 @@ def doctor(options: Globals) -> int:
     machine = report["machine"]
     for d in machine["devices"]:
         line(f"  {d['name']}: {d['description']}, {bytes_text(d['total'])}, {bytes_text(d['free'])} free")
-    line(f"  {machine['cpu'] or 'CPU'}: {bytes_text(machine['host']['total'])}, {bytes_text(machine['host']['free'])} free")
+    host = machine["host"]
+    line(f"  {machine['cpu'] or 'CPU'}: {bytes_text(host['total'])}, {bytes_text(host['free'])} free")
     for text in [*machine["notes"], *report["notices"]]:
         line(f"  {text}")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -100,15 +101,15 @@ VERDICTS = {
 
 def _batch(workspace: Any, path: str) -> int:
     """One answer a request line, in order; 0 when every line was answered, else 1."""
-    source = sys.stdin if path == "-" else Path(path).open(encoding="utf-8")
     wrong = 0
-    with source as lines:
+    with contextlib.nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as lines:
         for number, text in _requests(lines):
             answer = _answer(workspace, number, text)
             wrong += "error" in answer
             document(answer)
     if wrong:
-        note(Text("{count} request could not be answered.", plural="{count} requests could not be answered.", count=wrong))
+        note(Text("{count} request could not be answered.", plural="{count} requests could not be answered.",
+                  count=wrong))
     return 1 if wrong else 0
 
 

@@ -53,7 +53,7 @@ def table(headers: Sequence[Text | str], rows: Iterable[Sequence[Any]], right: S
 
 def facts(rows: Iterable[tuple[Text | str, Any]]) -> None:
     """Name and value, one a line."""
-    rows = [(str(name), value) for name, value in rows if value is not None]
-    width = max((len(name) for name, _ in rows), default=0)
-    for name, value in rows:
+    told = [(str(name), value) for name, value in rows if value is not None]
+    width = max((len(name) for name, _ in told), default=0)
+    for name, value in told:
         line(f"{name:<{width}}  {value}")

@@ -66,7 +66,8 @@ def show(options: Globals, session: int) -> int:
         return 0
     row = detail.row
     facts([(Text("Session"), row.id), (Text("Model"), row.model), (Text("Engine"), row.engine),
-           (Text("Start"), row.start), (Text("End"), row.end), (Text("State"), row.state), (Text("Reason"), row.reason)])
+           (Text("Start"), row.start), (Text("End"), row.end), (Text("State"), row.state),
+           (Text("Reason"), row.reason)])
     line(" ".join(detail.command))
     for device in (detail.actual or {}).get("main", []):
         line(f"{device['name']}: " + ", ".join(f"{k} {bytes_text(v)}" for k, v in device.items() if k != "name"))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.errors import AppError
 from paddock.fit.answers import answer as fit_answer
-from paddock.fit import answers as _a
-as_answer = getattr(_a, "as_answer", lambda e: {})  # TMP
+from paddock.fit.answers import as_answer
 from paddock.launch.parsing import parse_argv
 from paddock.text import Text
 

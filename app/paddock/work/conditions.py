@@ -68,7 +68,8 @@ _IN_USE = {98, 48, 10048}
 def _holder(port: int) -> str | None:
     try:
         for connection in psutil.net_connections("inet"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+            address = connection.laddr
+            if connection.status == psutil.CONN_LISTEN and address and address.port == port and connection.pid:
                 return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
     except (psutil.Error, OSError):
         pass

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.engine import Engine
 from paddock.errors import AppError
-from paddock import fit as _fit  # TMP
-from paddock.fit import Budget, Estimate
-
-estimate = getattr(_fit, "estimate", lambda *a, **k: None)  # TMP
+from paddock.fit import Budget, Estimate, estimate
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective

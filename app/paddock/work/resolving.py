@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddock.errors import AppError
 from paddock.launch import Plan
+from paddock.launch.export import export as export_as
 from paddock.launch.parsing import parse_argv
 from paddock.store import Profile
 from paddock.text import Text
@@ -48,7 +49,8 @@ def _merge(base: Plan, extra: Plan) -> Plan:
     settings = tuple(s for s in plan if s.option not in fresh) + extra.settings
     environment = {**dict(base.environment), **dict(extra.environment)}
     return replace(plan, settings=settings, environment=tuple(environment.items()),
-                   prefix=extra.prefix or base.prefix, engine=extra.engine or base.engine, extra=base.extra + extra.extra)
+                   prefix=extra.prefix or base.prefix, engine=extra.engine or base.engine,
+                   extra=base.extra + extra.extra)
 
 
 def _first_shard(workspace: Workspace, plan: Plan) -> Plan:
@@ -70,8 +72,6 @@ def _with_engine(workspace: Workspace, plan: Plan) -> Plan:
 
 def export(workspace: Workspace, plan: Plan, form: str, additions: bool) -> str:
     """See Workspace.export."""
-    from paddock.launch.export import export as export_as  # TMP
-
     engine = previewing.engine_of(workspace, plan)
     if engine is None:
         raise AppError(Text("No llama.cpp was found, so its command cannot be written."),

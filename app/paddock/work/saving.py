@@ -57,7 +57,8 @@ def save_profile(workspace: Workspace, name: str, plan: Plan, **details: Any) ->
 def import_profile(workspace: Workspace, text: str, name: str | None, fallback: str | None) -> Profile:
     """See Workspace.import_profile."""
     if not text.strip():
-        raise AppError(Text("There is nothing in it."), hint=Text("Give a profile's TOML, or a llama-server command line."))
+        raise AppError(Text("There is nothing in it."),
+                       hint=Text("Give a profile's TOML, or a llama-server command line."))
     first = next((line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")), "")
     if first.startswith("[") or "=" in first.split(" ")[0] or first.split(" ")[1:2] == ["="]:
         try:

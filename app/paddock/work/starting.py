@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paddock.errors import AppError
 from paddock.hardware import Machine, Readings
 from paddock.launch import Plan, effective
 from paddock.launch.effective import Effective
-from paddock.server import Client, ServerSpec, Supervisor
+from paddock.server import ServerSpec, Supervisor
 from paddock.server.record import Leftover
 from paddock.session import Recorder, Sampler, SamplerSpec
 from paddock.store import SessionStart
@@ -33,7 +33,7 @@ def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: 
     preview = workspace.preview(plan, fresh=True, additions_off=additions_off)
     _refuse(preview, anyway)
     command = preview.command
-    assert command is not None and preview.engine is not None
+    assert command is not None
     address = effective(command, os.environ)
     spec = _spec(workspace, preview, address, keep_serving, restart_limit)
     start = _session_start(preview, spec, profile)
@@ -110,8 +110,8 @@ def _model_facts(preview: Preview) -> dict[str, object]:
     if model is None:
         return {}
     f = model.facts
-    return {"path": str(model.path), "architecture": model.architecture, "quant": f.quant, "size": model.size_bytes, "parameters": f.parameters,
-            "layers": f.layers, "trained_context": f.trained_context, "kind": model.kind.value}
+    return {"path": str(model.path), "architecture": model.architecture, "quant": f.quant, "size": model.size_bytes,
+            "parameters": f.parameters, "layers": f.layers, "trained_context": f.trained_context, "kind": model.kind.value}
 
 
 def _engine_facts(preview: Preview) -> dict[str, object]:
@@ -142,7 +142,7 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
         def pids() -> list[int]:
             return [run.pid] if run.pid else []
 
-        made = Sampler(lambda: Polled(run.supervisor.client()), lambda: Readings(preview.machine, pids), recorder.on_row, t0=recorder.t0,
+        made = Sampler(run.supervisor.client, lambda: Readings(preview.machine, pids), recorder.on_row, t0=recorder.t0,
                        spec=SamplerSpec(sleeps=sleeps, use_slots=use_slots, use_metrics=use_metrics),
                        active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
         recorder.on_launch = made.poke
@@ -154,37 +154,6 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
               log_path=str(spec.log_path) if spec.log_path else None)
     run.supervisor = supervisor(run) if supervisor else Supervisor(spec, listener=run)
     return run
-
-
-@dataclass(frozen=True)
-class PolledAnswer:
-    """What the sampler looks at: the HTTP status (None: no answer) and the data."""
-
-    status: int | None
-    data: Any
-
-
-class Polled:
-    """A server client as the sampler wants it."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def props(self) -> PolledAnswer:
-        return _polled(self._client.props())
-
-    def slots(self) -> PolledAnswer:
-        return _polled(self._client.slots())
-
-    def metrics(self) -> PolledAnswer:
-        return _polled(self._client.metrics())
-
-    def close(self) -> None:
-        self._client.close()
-
-
-def _polled(answer: Any) -> PolledAnswer:
-    return PolledAnswer(answer.code if answer.data is not None or answer.code != 200 else None, answer.data)
 
 
 def adopt_run(workspace: Workspace, leftover: Leftover, listener: RunListener | None) -> Run:

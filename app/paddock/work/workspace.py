@@ -166,7 +166,7 @@ class Workspace:
     # -- plans
 
     def plan_for(self, model_path: str | Path) -> Plan:
-        """The last working plan of this model, else a plain one: the model, and 8,192 tokens if it was trained for more."""
+        """The last working plan of this model, else a plain one: the model, and at most 8,192 tokens."""
         return saving.plan_for(self, Path(model_path))
 
     def resolve(self, target: str | None, flags: Sequence[str] = ()) -> tuple[Plan, Profile | None]:
@@ -240,10 +240,9 @@ class Workspace:
     def series_dict(self, session_id: int) -> dict[str, Any]:
         """The samples as lists, NaN as None."""
         series = self.database.series(session_id)
-        span = series.span()
         out: dict[str, Any] = {}
-        for name in series.names if span else ():
-            t, values = series.view(name, *span)
+        for name in series.names:
+            t, values = series.view(name)
             out.setdefault("t", t.tolist())
             out[name] = [None if v != v else v for v in values.tolist()]
         return out
