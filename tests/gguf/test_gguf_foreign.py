@@ -46,6 +46,8 @@ def test_other_files_are_recognised(tmp_path: Path, name: str) -> None:
 def test_missing_files_folders_and_dangling_links_have_their_own_words(tmp_path: Path) -> None:
     with pytest.raises(AppError, match="There is no file"):
         gguf.read(tmp_path / "none.gguf")
+    with pytest.raises(AppError, match="There is no file"):
+        gguf.read("a\0b.gguf")
     with pytest.raises(AppError, match="is a folder"):
         gguf.read(tmp_path)
     (tmp_path / "link.gguf").symlink_to(tmp_path / "blob")

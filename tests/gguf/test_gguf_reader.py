@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import ggufmake as make
@@ -229,3 +230,26 @@ def test_row_bytes_follows_ggml() -> None:
     assert row_bytes(39, 32) == 17
     with pytest.raises(ValueError, match="no size is known"):
         row_bytes(31, 32)
+
+
+@pytest.mark.parametrize("name", ["модель 模型 è.gguf", b"bad-\xff.gguf"])
+def test_any_file_name_works_with_and_without_a_cache(tmp_path: Path, name: str | bytes) -> None:
+    try:
+        path = make.write(tmp_path / os.fsdecode(name), *make.llama())
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    cache = gguf.HeaderCache(tmp_path / "cache")
+    first, again = gguf.read(path, cache=cache), gguf.read(str(path), cache=cache)
+    assert first == again
+    assert first.path == path
+    assert first.metadata["tokenizer.ggml.tokens"].read(1) == ("<0>",)
+
+
+def test_a_relative_path_becomes_absolute_and_links_keep_their_name(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blob = make.write(tmp_path / "blobs" / "0a1b", *make.llama())
+    (tmp_path / "Tiny.gguf").symlink_to(blob)
+    monkeypatch.chdir(tmp_path)
+    model = gguf.read("Tiny.gguf")
+    assert model.path == tmp_path / "Tiny.gguf"
+    assert model.size_bytes == blob.stat().st_size

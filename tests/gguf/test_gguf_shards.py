@@ -65,7 +65,7 @@ def test_a_missing_first_part_still_gives_its_path_for_the_command(tmp_path: Pat
     paths[0].unlink()
     model = gguf.read(paths[2])
     assert model.path == paths[0]
-    assert "missing-shards" in ids(model)
+    assert ids(model) == ["missing-shards"]
     assert not model.complete
 
 
@@ -132,6 +132,7 @@ def test_parts_of_another_set_are_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "problems"), [
     ("best-of-breed.gguf", []), ("m-1-of-4.gguf", []), ("m-00001-of-00001.gguf", []),
     ("m-00000-of-00004.gguf", ["odd-shard-name"]), ("m-00005-of-00004.gguf", ["odd-shard-name"]),
+    ("m-00001-of-99999.gguf", ["odd-shard-name"]), ("m-00002-of-00004.gguf", ["no-split-keys"]),
 ])
 def test_names_that_only_look_like_parts(tmp_path: Path, name: str, problems: list[str]) -> None:
     model = gguf.read(make.write(tmp_path / name, *make.llama()))

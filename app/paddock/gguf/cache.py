@@ -20,6 +20,8 @@ from paddock.gguf.arrays import LazyArray
 from paddock.gguf.model import Facts, Kind, ModelFile, Problem, Shard, Tensor
 from paddock.text import Text
 
+_kept_text = Text
+"""Under another name, because the template is not born here: the translations know it from where it was written."""
 FORMAT = 1
 """Raise it when a kept model would no longer be what `read` gives."""
 _LAZY = 1
@@ -90,7 +92,7 @@ class HeaderCache:
         sizes = [-1 if shard.size_bytes is None else shard.size_bytes for shard in model.shards]
         if [f[1] for f in files] != sizes or max(f[2] for f in files) != model.mtime_ns:
             return  # A file changed while it was read.
-        with contextlib.suppress(OSError, OverflowError, msgspec.MsgspecError):
+        with contextlib.suppress(OSError, OverflowError, UnicodeEncodeError, msgspec.MsgspecError):
             self._write(self._file(path), _ENCODER.encode(_kept(path, files, model)))
 
     def _file(self, path: Path) -> Path:
@@ -138,4 +140,4 @@ def _model(kept: _Kept) -> ModelFile:
 
 def _problem(said: _Said) -> Problem:
     values = {key: value for key, value in said.values.items() if key != "count" or said.count is None}
-    return Problem(said.id, said.severity, Text(said.template, plural=said.plural, count=said.count, **values))
+    return Problem(said.id, said.severity, _kept_text(said.template, plural=said.plural, count=said.count, **values))

@@ -17,6 +17,8 @@ _START = 64 << 10
 
 def open_header(path: Path) -> Header:
     """The header of one file; AppError if there is none, in words."""
+    if "\0" in str(path):
+        raise _unreadable(path, FileNotFoundError())
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -39,7 +41,7 @@ def _not_a_file(path: Path, status: os.stat_result) -> AppError:
 
 def _unreadable(path: Path, error: OSError) -> AppError:
     if isinstance(error, FileNotFoundError):
-        if path.is_symlink():
+        if "\0" not in str(path) and path.is_symlink():
             return AppError(Text("“{name}” is a link whose target is missing.", name=path.name),
                             why=Text("It points to {target}.", target=os.readlink(path)),
                             hint=Text("Download the model again, or remove the link."))

@@ -51,6 +51,8 @@ def _model(found: ShardSet) -> ModelFile:
     architecture = stored if isinstance(stored, str) and stored else None
     kind = kind_of(found.path, architecture, first.metadata, frozenset(t.name for t in tensors))
     facts, oddities = facts_of(found.path, architecture, kind, first.metadata, tensors)
+    if min(found.parts) != min(found.paths):
+        oddities = []  # Only the first file says what the model is, and it is missing; that alone is worth saying.
     problems, whole = file_problems(parts)
     if any(p.id == "joined-shards" for p in problems):
         # Then the other parts are here, and a name would not help.

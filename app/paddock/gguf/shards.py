@@ -59,7 +59,9 @@ def shard_set(picked: Path) -> ShardSet:
     name = shard_name(picked)
     keys = split_keys(header.metadata)
     if name is not None and name.plausible and name.count > 1:
-        return _by_name(header, name)
+        if keys.count is not None or any(name.path(n).exists() for n in range(1, name.count + 1) if n != name.number):
+            return _by_name(header, name)
+        return ShardSet({1: Part(header, table(header, 1))}, {1: picked}, problems=(_no_keys(name),))
     number = (keys.number or 0) + 1 if keys.count else 1
     alone = ShardSet({number: Part(header, table(header, number))}, {number: picked}, complete=keys.count is None)
     if name is not None and not name.plausible:
@@ -115,9 +117,7 @@ def _in_order(named: dict[int, Header], name: ShardName, problems: list[Problem]
     """By split.no where every file has its own; by name otherwise."""
     numbers = {number: _stored_number(header) for number, header in named.items()}
     if all(stored is None for stored in numbers.values()):
-        problems.append(Problem("no-split-keys", "warning", Text(
-            "The name says {count} parts, but nothing inside does: llama.cpp will read this file alone.",
-            count=name.count)))
+        problems.append(_no_keys(name))
         return named
     wrong = [number for number, stored in numbers.items() if stored != number]
     if wrong:
@@ -128,6 +128,12 @@ def _in_order(named: dict[int, Header], name: ShardName, problems: list[Problem]
     if len(set(stored_numbers)) < len(named):
         return named
     return {stored: named[number] for number, stored in numbers.items() if stored is not None}
+
+
+def _no_keys(name: ShardName) -> Problem:
+    return Problem("no-split-keys", "warning", Text(
+        "The name says {number} parts, but nothing inside does: llama.cpp will read this file alone.",
+        number=name.count))
 
 
 def _stored_number(header: Header) -> int | None:

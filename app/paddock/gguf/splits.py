@@ -12,6 +12,7 @@ from paddock.gguf.layers import whole
 
 _SHARD = re.compile(r"(?P<prefix>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<ending>\.gguf)",
                     re.IGNORECASE | re.DOTALL)
+_MOST_SHARDS = 5000
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class ShardName:
 
     @property
     def plausible(self) -> bool:
-        """Zero and numbers beyond the count are no shards, whatever the name looks like."""
-        return 1 <= self.number <= self.count
+        """Zero and numbers beyond the count are no shards, whatever the name looks like, nor is a set of thousands."""
+        return 1 <= self.number <= self.count <= _MOST_SHARDS
 
     def path(self, number: int) -> Path:
         """Where llama.cpp looks for that shard."""
