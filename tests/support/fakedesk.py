@@ -395,6 +395,9 @@ class FakeWorkspace:
         words = search.lower().split()
         return [r for r in rows if all(w in f"{r.model} {r.profile} {r.engine} {r.state}".lower() for w in words)]
 
+    def query(self, _sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        return ["session_id", "per_s"], [(i, 40.0 + i) for i, d in self.past.items() if d.requests]
+
     def session(self, session_id: int) -> Any:
         if session_id not in self.past:
             raise AppError(Text("There is no session {id}.", id=session_id))

@@ -319,7 +319,8 @@ class LoadPlot(Plot):
             words = [f"{power:.0f} W" if not missing(power) else "",
                      f"{heat:.0f} °C".replace("-", MINUS) if not missing(heat) else ""]
             if any(words):
-                rows.append(Row(", ".join(w for w in words if w), 0, "word"))
+                said = ", ".join(w for w in words if w)
+                rows.append(Row(f"{name} {said}" if len(self._curves) > 1 else said, 0, "word"))
         return rows
 
 

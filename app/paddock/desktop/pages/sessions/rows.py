@@ -1,0 +1,171 @@
+"""The history as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from paddock.desktop.tr import tr
+from paddock.units import count_text, number_text, seconds_text
+
+if TYPE_CHECKING:
+    from paddock.store.rows import SessionRow
+
+Index = QModelIndex | QPersistentModelIndex
+STATE, START, MODEL, PROFILE, ENGINE, DURATION, REQUESTS, SPEED = range(8)
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+SORT_ROLE = ROW_ROLE + 1
+
+SPEEDS_SQL = ("SELECT session_id, sum(generated_tokens) / sum(generated_tokens / generation_per_s) FROM request "
+              "WHERE generation_per_s > 0 AND generated_tokens > 1 GROUP BY session_id")
+"""Generated tokens over generation time: a mean over all requests by their length."""
+
+SIGNS: dict[str, tuple[str, str]] = {
+    "stopped": ("circle-check", "ok"), "failed": ("circle-x", "bad"), "crashed": ("circle-x", "bad"),
+    "interrupted": ("circle-dashed", "unk"), "detached": ("link", "accent"), "starting": ("loader", "warn"),
+    "loading": ("loader", "warn"), "ready": ("circle-dot", "ok"), "stopping": ("loader", "warn"),
+}
+
+
+def state_word(state: str) -> str:
+    return {"stopped": tr("stopped"), "failed": tr("did not start"), "crashed": tr("crashed"),
+            "interrupted": tr("interrupted"), "detached": tr("serves on"), "starting": tr("starting"),
+            "loading": tr("loading"), "ready": tr("running"), "stopping": tr("stopping")}.get(state, state)
+
+
+def local(stamp: str | None) -> datetime | None:
+    """A UTC stamp as local time; None for what is no stamp."""
+    if not stamp:
+        return None
+    try:
+        return datetime.fromisoformat(stamp).astimezone()
+    except ValueError:
+        return None
+
+
+def when_words(stamp: str | None) -> str:
+    """Local date and time, to the minute."""
+    moment = local(stamp)
+    return "–" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
+
+
+def duration_words(seconds: float) -> str:
+    """Whole seconds; an en dash where the end is not known."""
+    if math.isnan(seconds):
+        return "–"
+    return tr("{seconds} s", seconds=round(seconds)) if seconds < 60 else seconds_text(round(seconds))
+
+
+def duration_s(row: SessionRow) -> float:
+    """Seconds from start to end; NaN while it runs or where the end is not known."""
+    start, end = local(row.start), local(row.end)
+    return (end - start).total_seconds() if start is not None and end is not None else math.nan
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One line: the session and its mean speed (t/s, NaN: none)."""
+
+    row: SessionRow
+    per_s: float = math.nan
+
+
+class SessionsModel(QAbstractTableModel):
+    """The newest first, until a header is clicked."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[Shown] = []
+        self._headers = [tr("State"), tr("Start"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
+                         tr("Requests"), tr("t/s")]
+        self._sorted: tuple[int, bool] | None = None
+
+    @property
+    def rows(self) -> Sequence[Shown]:
+        return self._rows
+
+    def set_rows(self, rows: Sequence[SessionRow], speeds: Mapping[int, float]) -> None:
+        """All anew, in the order that was chosen."""
+        self.beginResetModel()
+        self._rows = [Shown(r, speeds.get(r.id, math.nan)) for r in rows]
+        if self._sorted is not None:
+            self._sort(*self._sorted)
+        self.endResetModel()
+
+    def find(self, session_id: int) -> int:
+        """The line of a session; -1 where it is not shown."""
+        return next((i for i, s in enumerate(self._rows) if s.row.id == session_id), -1)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        if 0 <= column < len(self._headers):
+            self.beginResetModel()
+            self._sorted = column, order is Qt.SortOrder.DescendingOrder
+            self._sort(*self._sorted)
+            self.endResetModel()
+
+    def _sort(self, column: int, descending: bool) -> None:
+        known = [s for s in self._rows if self._value(s, column) is not None]
+        unknown = [s for s in self._rows if self._value(s, column) is None]
+        known.sort(key=lambda s: self._value(s, column) or 0, reverse=descending)
+        self._rows = known + unknown
+
+    @staticmethod
+    def _value(shown: Shown, column: int) -> Any:
+        """What a column is sorted by; None is not known and comes last."""
+        row = shown.row
+        values: dict[int, Any] = {
+            STATE: row.state, START: row.start, MODEL: (row.model or "").casefold(),
+            PROFILE: row.profile.casefold() if row.profile else None, ENGINE: row.engine, DURATION: duration_s(row),
+            REQUESTS: row.requests, SPEED: shown.per_s}
+        value = values[column]
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._headers)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        shown, column = self._rows[index.row()], index.column()
+        if role == ROW_ROLE:
+            return shown
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return self.text(shown, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            words = self.text(shown, column)
+            return ", ".join(w for w in (words, shown.row.reason) if w) if column == STATE else words
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(self._side(column) | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    @staticmethod
+    def _side(column: int) -> Qt.AlignmentFlag:
+        right = column in (DURATION, REQUESTS, SPEED)
+        return Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+
+    @staticmethod
+    def text(shown: Shown, column: int) -> str:
+        row, speed = shown.row, shown.per_s
+        return {
+            STATE: state_word(row.state), START: when_words(row.start), MODEL: row.model or tr("no model named"),
+            PROFILE: row.profile or "–", ENGINE: row.engine or "–",
+            DURATION: duration_words(duration_s(row)),
+            REQUESTS: count_text(row.requests),
+            SPEED: "–" if math.isnan(speed) else number_text(speed, 0 if speed >= 100 else 1)}[column]
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._headers[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(self._side(section) | Qt.AlignmentFlag.AlignVCenter)
+        return None
