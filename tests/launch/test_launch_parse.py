@@ -166,3 +166,15 @@ def test_what_powershell_writes() -> None:
 def test_a_json_array_of_words() -> None:
     assert parse('["llama-server", "-m", "a b", "-c", "1"]') == parse("llama-server -m 'a b' -c 1")
     assert parse("[1]").settings == ()
+
+
+@pytest.mark.parametrize("text", [
+    "llama-server -m a \\  # the model\n  -c 1", "llama-server -m a\n  -c 1\n", "bash -c 'llama-server -m a -c 1'",
+    "llama-server \\\n\\\n-m a -c 1",
+])
+def test_lines_as_people_paste_them(text: str) -> None:
+    assert parse(text) == Plan((Setting("model", ("a",)), Setting("ctx-size", ("1",))))
+
+
+def test_a_second_command_on_the_next_line_is_left_out() -> None:
+    assert parse("llama-server -m a\ncurl http://x").extra == ("curl", "http://x")

@@ -33,7 +33,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "words"), [
     ("a\\ b c", ["a b", "c"]), ('"a\\"b"', ['a"b']), ("a'b'\"c\"", ["abc"]), ("''", [""]),
-    ("a # b\nc", ["a", ";", "c"]), ("a#b", ["a#b"]), ("a && b || c", ["a", "&&", "b", "||", "c"]),
+    ("a # b\nc", ["a", "\n", "c"]), ("a#b", ["a#b"]), ("a && b || c", ["a", "&&", "b", "||", "c"]),
     ("a >f 2>&1 <i", ["a", ">", "f", "2>&1", "<", "i"]), ("x=(a|b)", ["x=(a|b)"]), ("a\\\nb", ["a", "b"]),
     ('"$HOME/x"', ["$HOME/x"]), ("a 2>/dev/null", ["a", "2>", "/dev/null"]),
 ])

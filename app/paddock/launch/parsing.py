@@ -19,6 +19,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _POWERSHELL = re.compile(r"\$env:([A-Za-z_]\w*)(=?.*)", re.DOTALL | re.IGNORECASE)
 _NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
 _PROGRAM = re.compile(r"(llama|llama[\w.-]*server[\w.-]*|llama-[\w-]+|server)(\.exe)?", re.IGNORECASE)
+_SHELLS = ("sh", "bash", "zsh", "dash")
 _CONTAINERS = ("docker", "podman")
 _SUBCOMMANDS = ("serve", "server")
 _WRAPPERS = frozenset((
@@ -143,6 +144,8 @@ class _Line:
     extra: list[str] = field(default_factory=list)
     served: bool = False
     """The server's own statement was met; what comes after is extra."""
+    line_ended: bool = False
+    """The last statement ended with its line: flags on the next one were meant to belong to it."""
 
     def plan(self) -> Plan:
         return Plan(self.settings, tuple(self.environment), self.prefix, self.engine, tuple(self.extra))
@@ -151,7 +154,11 @@ class _Line:
         words, redirections = _without_redirections(statement)
         if words and words[0] in _PROMPTS:
             words = words[1:]
-        if self.served:
+        if self.served and self.line_ended and words and looks_like_flag(words[0]):
+            more, stray = read_settings(words)
+            self.settings += more
+            self.extra.extend(stray)
+        elif self.served:
             self.extra.extend(words)
         elif words and words[0] in _SETTERS:
             self.assign(words[1:])
@@ -160,6 +167,7 @@ class _Line:
             if words and not self.serve(words):
                 self.extra.extend(words)
         self.extra.extend(redirections)
+        self.line_ended = separator == "\n"
         if self.served and separator in ("|", "||", "&&", "&"):
             self.extra.append(separator)
 
@@ -181,6 +189,10 @@ class _Line:
 
     def serve(self, words: list[str]) -> bool:
         """Reads the statement that starts the server; False if this is another one."""
+        if _base(words[0]) in _SHELLS and len(words) > 2 and words[1] in ("-c", "-lc"):
+            for statement, separator in _statements(read_words(words[2])):
+                self.statement(statement, separator)
+            return True
         if words[0] in _CONTAINERS:
             return self.contained(words)
         at = _program_at(words)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from paddock.errors import AppError
 from paddock.text import Text
 
-_CONTINUATION = re.compile(r"[\\^`][ \t]*\r?\n")
+_CONTINUATION = re.compile(r"[\\^`](?:[ \t]+#[^\n]*|[ \t]*)\r?\n")
+"""A comment or spaces behind the mark break the line for a shell, but never for the person who pasted it."""
 _OPERATOR = re.compile(r"&>>|&>|&&|\|\||>>|>&|>|<<<|<<|<|;|\||&|\r?\n|\r")
 _REDIRECTION = re.compile(r"\d?(&>>|&>|>>|>&|>|<<<|<<|<)(&\d|&-)?")
 _DRIVE = re.compile(r"[A-Za-z]:\\")
@@ -22,7 +23,7 @@ _ESCAPED_IN_QUOTES = '$`"\\'
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word, or an operator of the shell (`;`, `&&`, `>`, a line end as ";")."""
+    """One word, or an operator of the shell (`;`, `&&`, `>`, a line end as "\\n")."""
 
     text: str
     operator: bool = False
@@ -86,7 +87,7 @@ class _Reader:
             return
         operator = match[0]
         if operator.strip() == "":
-            operator = ";"
+            operator = "\n"
         elif operator[0] in "<>" and self.word is not None and "".join(self.word) in ("1", "2"):
             operator = "".join(self.word) + operator
             self.word = None
