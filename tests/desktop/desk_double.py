@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from paddock.desktop.whatif import WhatIf, ideas, kv_bytes
 from paddock.engine.model import Engine, EngineDevice, EngineOption
 from paddock.errors import AppError
-from paddock.fit.model import Budget, DeviceEstimate, Estimate, Verdict
+from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Verdict
 from paddock.gguf.model import Facts, Kind, ModelFile, Shard
 from paddock.hardware.model import Device, GpuProcess, Machine
 from paddock.launch.model import Addition, Command, Issue, Plan, Severity
 from paddock.paths import DataPaths
 from paddock.server.model import Progress, State
+from paddock.session import Recorder
 from paddock.store.profiles import Profile, Profiles
 from paddock.store.settings import Settings
 from paddock.text import Text
@@ -92,6 +94,8 @@ class RunDouble:
     fraction: float | None = 0.42
     stopped: bool = False
     supervisor: Any = None
+    log_path: str | None = None
+    recorder: Recorder = field(default_factory=Recorder)
 
     def progress(self) -> Progress:
         return Progress(self.fraction, 2.5)
@@ -136,7 +140,7 @@ class WorkspaceDouble:
 
     def read_model(self, path: str | Path) -> ModelFile:
         if "broken" in str(path):
-            raise AppError(Text("“{path}” is not a GGUF file.", path=Path(path).name), why=Text("It starts with zeros."))
+            raise AppError(Text("“{path}” is not a GGUF file.", path=Path(path).name), why=Text("It is all zeros."))
         return model_at(path)
 
     def plan_for(self, path: str | Path) -> Plan:
@@ -162,7 +166,8 @@ class WorkspaceDouble:
             Addition("verbosity", ("-lv", "4"), reason=Text("The log then shows where memory went.")),
         ) if a.id not in self.settings.additions_off)
         words = tuple(w for s in plan.settings for w in (f"--{s.option}", *s.values))
-        command = Command(("llama-server",), words, additions, own=" ".join(("llama-server", *words))) if engine else None
+        own = " ".join(("llama-server", *words))
+        command = Command(("llama-server",), words, additions, own=own) if engine else None
         estimate = estimate_for(plan, machine) if model is not None and machine.devices else None
         return Preview(plan=plan, engine=engine, machine=machine, model=model, model_error=error, draft=None,
                        projector=None, estimate=estimate, issues=self.issues, command=command)
@@ -194,3 +199,24 @@ class WorkspaceDouble:
 
     def close(self) -> None:
         self.runs.clear()
+
+
+def what_if_at_once(workspace: Any, preview: Preview, cancelled: Any) -> WhatIf:
+    """Limits by the same rule of thumb; one fix where it does not fit."""
+    plan, before = preview.plan, preview.estimate
+    if before is None:
+        return WhatIf(plan)
+
+    def most(allowed: tuple[Verdict, ...]) -> int:
+        sizes = range(1024, 262145, 1024)
+        good = [n for n in sizes if estimate_for(plan.with_("ctx-size", n), preview.machine).verdict in allowed]
+        return good[-1] if good else 0
+    fits = most((Verdict.FITS,))
+    found = WhatIf(plan, (), fits, most((Verdict.FITS, Verdict.TIGHT)), int(kv_bytes(before) * 0.47))
+    if before.verdict is Verdict.FITS:
+        return replace(found, fixes=ideas(preview, found))
+    fixes = (Fix("context", Text("Context {tokens}", tokens=fits), Text("−2.25 GiB, same speed"),
+                 plan.with_("ctx-size", fits)),
+             Fix("kv", Text("KV type q8_0"), Text("−5.62 GiB, −2 % t/s"),
+                 plan.with_("cache-type-k", "q8_0").with_("cache-type-v", "q8_0")))
+    return replace(found, fixes=fixes)

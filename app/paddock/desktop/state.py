@@ -59,14 +59,20 @@ class Desk(QObject):
     profileChanged = Signal()
     """another profile is open, or it was saved, or the list changed"""
     settingsChanged = Signal()
+    leftoversFound = Signal(object)
+    """list of server.Leftover: servers of a Paddock that is gone"""
+    lookChanged = Signal()
+    """language or text size: the window builds itself anew"""
     pageWanted = Signal(str, object)
     """"models", "launch", "run", "sessions", "settings", and what to show there or None"""
     failed = Signal(object)
     """AppError for the window's banner"""
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+    def __init__(self, workspace: Workspace, parent: QObject | None = None,
+                 ask: Callable[[Workspace, Preview, Callable[[], bool]], WhatIf] = what_if) -> None:
         super().__init__(parent)
         self.workspace = workspace
+        self._ask = ask
         self.plan = Plan()
         self.preview: Preview | None = None
         self.what_if = WhatIf()
@@ -114,6 +120,11 @@ class Desk(QObject):
                 self.saved = self.profile.plan if self.profile is not None else draft.saved
                 self._set_plan(draft.plan)
         self._refresh.start()
+        bridge.run(self.workspace.leftovers, self._leftovers, None, self, name="leftovers")
+
+    def _leftovers(self, found: list[Any]) -> None:
+        if found:
+            self.leftoversFound.emit(found)
 
     def close(self) -> None:
         """Write what is pending; worker threads are joined by the caller (`bridge.shutdown`)."""
@@ -137,10 +148,10 @@ class Desk(QObject):
 
     # -- engines and machine -------------------------------------------------------------------------------------
 
-    def find_engines(self, refresh: bool = False) -> None:
+    def find_engines(self, refresh: bool = False) -> bridge.Job:
         """Find and probe engines, then read the machine; `enginesChanged` and `machineChanged` follow."""
-        bridge.run(lambda: self.workspace.engines(refresh=refresh), self._engines_found, self._engines_failed, self,
-                   name="engines")
+        return bridge.run(lambda: self.workspace.engines(refresh=refresh), self._engines_found, self._engines_failed,
+                          self, name="engines")
 
     def _engines_found(self, engines: list[Engine]) -> None:
         self.engines = list(engines)
@@ -174,7 +185,9 @@ class Desk(QObject):
 
     @Slot()
     def _refresh_machine(self) -> None:
-        if self._visible and self.engines is not None and not self._debounce.isActive() and not self._busy:
+        # While a server of ours runs, free memory is what it left: the plan is judged as if that one were stopped.
+        quiet = not self._debounce.isActive() and not self._busy and not self.live()
+        if self._visible and self.engines is not None and quiet:
             self._read_machine(refresh=True)
 
     # -- the plan ------------------------------------------------------------------------------------------------
@@ -280,7 +293,7 @@ class Desk(QObject):
         if self._what_if_job is not None:
             self._what_if_job.cancel()
         job = bridge.Job("what if")
-        self._what_if_job = bridge.run(lambda: what_if(self.workspace, preview, job.cancelled), self._what_if_known,
+        self._what_if_job = bridge.run(lambda: self._ask(self.workspace, preview, job.cancelled), self._what_if_known,
                                        None, self, name="what if", job=job)
 
     def _what_if_known(self, found: WhatIf) -> None:
@@ -341,7 +354,8 @@ class Desk(QObject):
         self.runStateChanged.emit(run, state, exit_)
         if state not in LIVE:
             self.runsChanged.emit()
-            self._read_machine(refresh=True)
+            if not self.live():
+                self._read_machine(refresh=True)
 
     # -- models --------------------------------------------------------------------------------------------------
 

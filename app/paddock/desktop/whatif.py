@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from paddock import fit
-from paddock.fit.model import Estimate, Fix, Verdict
+from paddock.fit.model import Budget, Estimate, Fix, Verdict
 from paddock.launch.model import Plan, Setting
+from paddock.text import Text
+from paddock.units import bytes_text
 
 if TYPE_CHECKING:
     from paddock.work import Preview, Workspace
 
-STEP = 1024
-_BAD = (Verdict.WONT_FIT, Verdict.CANT_TELL)
+_WIDE = ("f16", "bf16", "f32")
 
 
 @dataclass(frozen=True)
@@ -65,50 +66,37 @@ def kv_bytes(estimate: Estimate) -> int:
 
 
 def what_if(workspace: Workspace, preview: Preview, cancelled: Callable[[], bool]) -> WhatIf:
-    """Some dozen estimates in a row (each about a millisecond); stops early when cancelled."""
-    plan, estimate, model = preview.plan, preview.estimate, preview.model
-    if estimate is None or model is None:
+    """Some dozen estimates in a row, each about a millisecond; stops early when cancelled. Off the GUI thread."""
+    plan, before, model, machine = preview.plan, preview.estimate, preview.model, preview.machine
+    if before is None or model is None or before.verdict is Verdict.CANT_TELL:
         return WhatIf(plan)
-
-    def ask(changed: Plan) -> Estimate | None:
-        return workspace.preview(changed, engine=preview.engine, machine=preview.machine).estimate
-
-    fixes = _fixes(preview)
+    budgets = tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description)
+                    for d in machine.devices)
+    given: dict[str, Any] = {"draft": preview.draft, "projector": preview.projector,
+                             "host_total": machine.ram_total_bytes, "host_free": machine.ram_available_bytes}
+    found = WhatIf(plan, fit.fixes(model, plan, budgets, before, **given))
     if cancelled():
-        return WhatIf(plan, fixes)
-    saving = None
-    if plan.get("cache-type-k", "f16") in ("f16", "bf16", "f32"):
-        smaller = ask(plan.with_("cache-type-k", "q8_0").with_("cache-type-v", "q8_0"))
-        saving = kv_bytes(estimate) - kv_bytes(smaller) if smaller is not None and smaller.rejected is None else None
-    most = model.facts.trained_context or 0
-    fits_up_to = _largest(lambda n: _verdict(ask, plan, n) is Verdict.FITS, most, cancelled)
-    tight_up_to = _largest(lambda n: _verdict(ask, plan, n) not in _BAD, most, cancelled)
-    return WhatIf(plan, fixes, fits_up_to, tight_up_to, saving)
+        return found
+    if plan.get("cache-type-k", "f16") in _WIDE and plan.get("cache-type-v", "f16") in _WIDE:
+        changed = plan.with_("cache-type-k", "q8_0").with_("cache-type-v", "q8_0")
+        smaller = fit.estimate(model, changed, budgets, **given)
+        if smaller.rejected is None and smaller.devices:
+            found = replace(found, kv_saving=kv_bytes(before) - kv_bytes(smaller))
+    if cancelled():
+        return found
+    fits, tight = fit.max_context(model, plan, budgets, **given)
+    found = replace(found, fits_up_to=fits or 0, tight_up_to=tight or 0)
+    return replace(found, fixes=found.fixes or ideas(preview, found))
 
 
-def _verdict(ask: Callable[[Plan], Estimate | None], plan: Plan, context: int) -> Verdict:
-    found = ask(plan.with_("ctx-size", context))
-    return Verdict.CANT_TELL if found is None else found.verdict
-
-
-def _largest(good: Callable[[int], bool], most: int, cancelled: Callable[[], bool]) -> int | None:
-    """The largest multiple of STEP up to `most` for which it is good; 0: none is; None: cancelled or unknown."""
-    if most < STEP or cancelled():
-        return None
-    if good(most):
-        return most
-    low, high = 0, most // STEP
-    while high - low > 1:
-        if cancelled():
-            return None
-        middle = (low + high) // 2
-        low, high = (middle, high) if good(middle * STEP) else (low, middle)
-    return low * STEP
-
-
-def _fixes(preview: Preview) -> tuple[Fix, ...]:
-    ask = getattr(fit, "fixes", None)
-    if ask is None or preview.estimate is None or preview.model is None:
+def ideas(preview: Preview, found: WhatIf) -> tuple[Fix, ...]:
+    """What could be had besides, where it fits: a larger context."""
+    before = preview.estimate
+    if before is None or before.verdict is not Verdict.FITS or not found.fits_up_to or not before.context_length:
         return ()
-    budgets = tuple(d.budget for d in preview.estimate.devices if d.budget is not None)
-    return tuple(ask(preview.model, preview.plan, budgets, preview.estimate))
+    if found.fits_up_to < before.context_length * 1.25 or not before.kv_bytes_per_token:
+        return ()
+    more = (found.fits_up_to - before.context_length) * before.kv_bytes_per_token
+    return (Fix("context-larger", Text("Context {tokens}", tokens=found.fits_up_to),
+                Text("+{size}, still fits", size=bytes_text(more)),
+                preview.plan.with_("ctx-size", found.fits_up_to)),)

@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from paddock.desktop import bridge
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.control import blocked, state_words
 from paddock.desktop.icons import icon, paint_icon
@@ -142,23 +143,37 @@ class MainWindow(QMainWindow):
         self._current = ""
         self._closing = False
         self._dock_wish: dict[str, bool] = {}
-        self._stack = QStackedWidget()
-        self.banner = Banner()
-        self.dock = Dock(desk)
-        self.dock.folded.connect(self._fold)
-        self._rail = self._make_rail()
-        self.setCentralWidget(self._body())
+        self._build()
         self._shortcuts()
+        desk.lookChanged.connect(self.rebuild, Qt.ConnectionType.QueuedConnection)
         desk.pageWanted.connect(self.show_page)
         desk.failed.connect(self.show_error)
         desk.runsChanged.connect(self._mark_run)
         desk.runStateChanged.connect(self._mark_run)
         desk.runDiagnosed.connect(self._mark_run)
+        desk.leftoversFound.connect(self.show_leftovers)
         self._restore()
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocus()
 
     # -- building ------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._stack = QStackedWidget()
+        self.banner = Banner()
+        self.dock = Dock(self.desk)
+        self.dock.folded.connect(self._fold)
+        self._rail = self._make_rail()
+        self.setCentralWidget(self._body())
+
+    @Slot()
+    def rebuild(self) -> None:
+        """In another language or text size: everything is made anew, the desk and its plan stay."""
+        self._pages.clear()
+        self._buttons.clear()
+        self._build()
+        self._mark_run()
+        self.show_page(self._current)
 
     def _body(self) -> QWidget:
         right = column(self.banner, self._stack, self.dock, gap=0)
@@ -279,6 +294,23 @@ class MainWindow(QMainWindow):
         """A problem in words, above the page."""
         why = " ".join(str(part) for part in (error.why, error.hint) if part)
         self.banner.show_text("bad", str(error.what), why)
+
+    @Slot(object)
+    def show_leftovers(self, found: list[Any]) -> None:
+        """A server of a Paddock that is gone: take it over or stop it."""
+        first = found[0]
+
+        def stop() -> None:
+            self.banner.hide()
+            bridge.run(first.stop, None, self.desk.failed.emit, self.desk, name="stop leftover")
+
+        def adopt() -> None:
+            self.banner.hide()
+            self.desk.adopt(first)
+        self.banner.show_text(
+            "accent", tr("A server of an earlier Paddock is still running: {name}.", name=first.label or first.url),
+            tr("It answers at {address}.", address=first.url),
+            [(tr("Watch it here"), "activity", adopt), (tr("Stop it"), "square", stop)])
 
     def show_notices(self, notices: list[Any]) -> None:
         """Once, at the start: what was set aside or could not be read."""

@@ -8,24 +8,28 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QWidget
 
 from paddock.desktop.parts.basic import Label, column, empty_layout, row
-from paddock.desktop.parts.memory import BarValues, Legend, MemoryBar, bar_of, free_words
+from paddock.desktop.parts.memory import BarValues, Legend, MemoryBar, bar_of, free_words, measured
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.units import gib_text
 
 if TYPE_CHECKING:
     from paddock.hardware.model import Machine
-    from paddock.work import Preview
+    from paddock.work import Preview, Run
 
 _FOLDED_MOST = 4
 
 
-def bars_for(preview: Preview | None, machine: Machine | None) -> list[tuple[BarValues, str]]:
-    """(values, what the device is) in the engine's order, the host last; without an estimate only what others hold."""
+def bars_for(preview: Preview | None, machine: Machine | None, run: Run | None = None) -> list[tuple[BarValues, str]]:
+    """(values, what the device is) in the engine's order, the host last; without an estimate only what others hold.
+
+    `run`: the server that runs this plan; its measured figures take the place of the estimate's.
+    """
     kinds = {d.name: d.description for d in machine.devices} if machine is not None else {}
     estimate = preview.estimate if preview is not None else None
     if estimate is not None and estimate.devices:
-        return [(bar_of(d), _short(kinds.get(d.name, tr("RAM") if d.name == "Host" else ""))) for d in estimate.devices]
+        actual = (run.actual if run is not None else None) or {}
+        return [(measured(bar_of(d), actual), _short(kinds.get(d.name, tr("RAM") if d.name == "Host" else ""))) for d in estimate.devices]
     if machine is None:
         return []
     found = [(BarValues(d.name, other=_held(d.total_bytes, d.free_bytes), total=d.total_bytes, free=d.free_bytes,

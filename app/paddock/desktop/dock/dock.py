@@ -122,7 +122,8 @@ class Dock(QFrame):
     def refresh(self) -> None:
         """Read everything anew from the desk."""
         desk = self._desk
-        bars = bars_for(desk.preview if desk.model_path() else None, desk.machine)
+        runs_this = desk.live() and desk.run is not None and desk.run.preview.plan == desk.plan
+        bars = bars_for(desk.preview if desk.model_path() else None, desk.machine, desk.run if runs_this else None)
         verdict, reason, second = verdict_of(desk)
         fixes = desk.what_if.fixes if desk.what_if.plan == desk.plan else ()
         ideas = verdict is Verdict.FITS

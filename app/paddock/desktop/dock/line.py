@@ -84,7 +84,7 @@ class LineEdit(QPlainTextEdit):
     def _restyle(self) -> None:
         self.setFont(theme().font("flag"))
         self.document().setDocumentMargin(1)
-        self.setFixedHeight(self.fontMetrics().lineSpacing() * self._lines + theme().px(14 if self._lines > 1 else 12))
+        self.setFixedHeight(self.fontMetrics().lineSpacing() * self._lines + theme().px(17 if self._lines > 1 else 12))
         self.colours.rehighlight()
 
     def show_line(self, own: str, added: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
@@ -58,6 +60,25 @@ def bar_of(device: DeviceEstimate) -> BarValues:
         unknown="" if budget and budget.total_bytes else tr("its memory is not known"))
 
 
+def measured(values: BarValues, actual: Mapping[str, Any]) -> BarValues:
+    """The bar of a running server: what its log says was reserved; the prediction stays as a mark.
+
+    `actual` is shaped like an answer of `fit`: main, draft, overhead. What the log does not tell keeps its estimate.
+    """
+    def of(part: str) -> Mapping[str, Any] | None:
+        return next((r for r in actual.get(part) or () if r.get("name") == values.name), None)
+
+    main, draft = of("main"), of("draft")
+    if main is None:
+        return values
+    known = dict(values.terms)
+    known |= {"weights": int(main["model"]), "kv": int(main["context"]), "compute": int(main["compute"])}
+    if draft is not None:
+        known["draft"] = sum(int(draft[k]) for k in ("model", "context", "compute"))
+    terms = tuple((term, known[term]) for term in TERMS if known.get(term, 0) > 0)
+    return replace(values, terms=terms, predicted=values.used)
+
+
 def term_word(term: str) -> str:
     """Weights, KV cache, Compute, Draft, Projector, Overhead, Other, Free, Margin."""
     return {"weights": tr("Weights"), "kv": tr("KV cache"), "compute": tr("Compute"), "draft": tr("Draft"),
@@ -69,6 +90,8 @@ def free_words(values: BarValues) -> tuple[str, str, str]:
     """("0.42 free", "of 12.0", role): the figure at the right of a bar, and the role of its colour."""
     left = values.left
     total = tr("of {total}", total=gib_text(values.total, 1)) if values.total is not None else ""
+    if values.predicted is not None and not values.unknown:
+        return tr("{size} used", size=gib_text(values.used)), total, "text"
     if values.unknown or left is None:
         return tr("unknown"), "", "text2"
     if left < 0:
