@@ -189,6 +189,19 @@ def test_without_a_log_a_request_between_two_polls_is_seen_by_its_task(slot: Cal
     assert tracker.sample(poll(0.4, [slot(task=9, tokens=50)])) == []
 
 
+def test_a_log_of_warnings_only_still_tells_of_cancelled_and_failed(slot: Callable[..., dict[str, Any]]) -> None:
+    tracker, parser, rows = RequestTracker(), LogParser(), {}
+    lines = {1: "W srv          stop: cancel task, id_task = 5", 2: "E srv    send_error: task id = 6, error: no room"}
+    for i, busy in enumerate(((5, 6, 7), (5, 6, 7), (5, 6, 7), ())):
+        for fact in parser.feed(LogLine(float(i), lines.get(i, ""))):
+            tracker.feed(fact)
+        tracker.log_tells = parser.tells_requests
+        slots = [slot(n, task=task, busy=task in busy) for n, task in enumerate((5, 6, 7))]
+        for row in tracker.sample(poll(float(i), slots)):
+            rows[row.task] = row
+    assert {task: row.status for task, row in rows.items()} == {5: "cancelled", 6: "failed", 7: "done"}
+
+
 def test_what_a_server_did_before_we_came_is_not_ours(slot: Callable[..., dict[str, Any]]) -> None:
     tracker = RequestTracker()
     assert tracker.sample(poll(0.0, [slot(task=3, tokens=10)], {"tokens_predicted_total": 900.0})) == []

@@ -133,19 +133,17 @@ def test_old_samples_go_and_views_that_are_held_stay_true() -> None:
     assert y[-1] == 59_999.0
 
 
-def test_a_day_at_five_hertz_stays_well_below_the_limit_of_memory() -> None:
-    series = Series()
+def test_a_day_at_five_hertz_of_forty_columns_stays_well_below_300_mb() -> None:
+    """Grown for real to a twentieth, with every column drawn far out; memory per sample does not grow after that."""
+    series = Series(21_600)
     names = [f"c{i}" for i in range(40)]
     row = dict.fromkeys(names, 1.0)
-    for i in range(20_000):
+    for i in range(40_000):
         series.append(i * 0.2, row)
-    per_sample = 4 * 40 + 8
-    full = 432_000 * 9 / 8 * per_sample
     for name in names:
         series.view(name, points=500)
-    pyramid = sum(1 / 4**level for level in range(1, 7)) * 2 * 1.5 * 4 * 40 * 432_000 * 9 / 8
-    assert full + pyramid < 200e6
-    assert series.bytes < 3 * 20_000 * per_sample
+    assert len(series) >= 21_600
+    assert series.bytes * 20 < 240e6
 
 
 def test_a_reader_beside_the_writer_sees_whole_columns() -> None:

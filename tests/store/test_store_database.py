@@ -60,6 +60,19 @@ def test_a_session_comes_back_whole(database: Database) -> None:
     assert shown["command"] == ["llama-server", "-m", "x.gguf"]
 
 
+def test_no_key_reaches_the_file(database: Database, tmp_path: Path) -> None:
+    key = "s3cret-value"
+    start = replace(START, command=("env", f"HF_TOKEN={key}", "llama-server", "--api-key", key, f"--hf-token={key}"),
+                    environment={"LLAMA_API_KEY": key, "A": "1", "HF_TOKEN": "env:MY_TOKEN"},
+                    plan=Plan((Setting("api-key", (key,)), Setting("ctx-size", ("1",)))))
+    detail = database.session(database.start_session(start))
+    assert detail.command == ("env", "HF_TOKEN=***", "llama-server", "--api-key", "***", "--hf-token=***")
+    assert detail.environment == {"LLAMA_API_KEY": "***", "A": "1", "HF_TOKEN": "env:MY_TOKEN"}
+    assert detail.plan == Plan((Setting("ctx-size", ("1",)),))
+    database.close()
+    assert all(key.encode() not in p.read_bytes() for p in tmp_path.iterdir())
+
+
 def test_series_come_back_with_gaps(database: Database) -> None:
     number = database.start_session(START)
     first = reading(100.0)

@@ -207,7 +207,9 @@ class RequestTracker:
             if task not in running:
                 length = lengths.get(task, math.nan)
                 request.context_used = int(length) if not math.isnan(length) else None
-                self._end(request, sample.t, _DONE)
+                # Warnings and errors are in the log also where its information lines are not.
+                failed = _FAILED if request.error is not None else _DONE
+                self._end(request, sample.t, _CANCELLED if task in self._cancelled else failed)
                 self._ended.append(request)
                 changed.append(copy.copy(request))
         return changed

@@ -62,7 +62,7 @@ class _Column:
         for array, below, reduce in ((self.low, below_low, np.fmin), (self.high, below_high, np.fmax)):
             new: Floats = reduce.reduce(below[part].reshape(-1, FACTOR), axis=1)
             if len(array[level]) < whole:
-                bigger = np.empty(max(256, whole * 3 // 2), np.float32)
+                bigger = np.empty(whole + whole // 8 + 64, np.float32)
                 bigger[:done] = array[level][:done]
                 array[level] = bigger
             array[level][done:whole] = new
@@ -72,7 +72,7 @@ class _Column:
 class Series:
     """Columns by name over a shared time axis `t` (seconds, float64, rising); NaN is a gap.
 
-    Memory: 4 bytes a sample and column, and 2.7 more for columns that are drawn far out. The default keeps 24 h at
+    Memory: 4 bytes a sample and column, and 3 more for columns that are drawn far out. The default keeps 24 h at
     5 Hz; older samples are dropped in blocks. Columns may appear later; before that they are NaN. One writer, any
     number of readers; arrays from `view` must not be written to and stay valid for as long as they are held.
     """

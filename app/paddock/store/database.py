@@ -21,6 +21,7 @@ from paddock.store import reading
 from paddock.store.planform import plan_table
 from paddock.store.rows import SessionDetail, SessionRow, SessionStart, now_utc
 from paddock.store.schema import connect_read_only, open_database
+from paddock.store.secret import drop_literals, masked_argv, masked_environment
 from paddock.text import Text
 
 _COMMIT_S = 1.0
@@ -186,13 +187,14 @@ class Database:
     # Writing
 
     def start_session(self, start: SessionStart) -> int:
-        """Begin a session's record; returns its id. Committed when this returns."""
+        """Begin a session's record; returns its id. Committed when this returns. Literal keys are masked."""
         columns = {
             "start_utc": start.start_utc, "state": start.state, "model": start.model,
             "model_identity": start.model_identity, "model_facts": to_json(start.model_facts), "engine": start.engine,
             "engine_facts": to_json(start.engine_facts), "profile": start.profile,
-            "plan": to_json(plan_table(start.plan)) if start.plan is not None else None,
-            "command": to_json(start.command), "environment": to_json(dict(start.environment)),
+            "plan": to_json(plan_table(drop_literals(start.plan))) if start.plan is not None else None,
+            "command": to_json(masked_argv(start.command)),
+            "environment": to_json(masked_environment(start.environment)),
             "machine": to_json(start.machine), "estimate": to_json(start.estimate), "owner_pid": start.owner_pid,
             "owner_started": start.owner_started, "label": start.label}
         sql = _insert("session", tuple(columns), "INSERT")

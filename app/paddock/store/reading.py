@@ -127,9 +127,11 @@ def _table(
     left_out = {"session_id", "device", "slot", "throttle"}
     names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] not in left_out]
     asked = ", ".join(_PHASE if name == "phase" else name for name in names)
-    rows = connection.execute(
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute(
         f"SELECT {asked} FROM {table} WHERE session_id = ? AND {where} ORDER BY t", (session_id, *values)).fetchall()
-    return names, np.array([tuple(row) for row in rows], np.float64).reshape(len(rows), len(names))
+    return names, np.array(rows, np.float64).reshape(len(rows), len(names))
 
 
 def _held(t: Floats, at: Floats, values: Floats, seconds: float) -> Floats:
@@ -169,6 +171,11 @@ def mark_interrupted(connection: sqlite3.Connection) -> list[int]:
             "WHERE id = ?", (INTERRUPTED, session_id))
         connection.execute("UPDATE request SET status = 'failed' WHERE session_id = ? AND status = 'active'",
                            (session_id,))
+    open_ones = "SELECT id, owner_pid, owner_started FROM experiment WHERE end_utc IS NULL"
+    for row in connection.execute(open_ones).fetchall():
+        if not _alive(row[1], row[2]):
+            connection.execute("UPDATE experiment SET state = ?, end_utc = start_utc WHERE id = ?",
+                               (INTERRUPTED, row[0]))
     return gone
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from paddock.text import Text
 SERVICE = "paddock"
 _KINDS = ("keyring:", "env:", "file:")
 _OPTIONS = {"api-key", "hf-token", "--api-key", "--hf-token", "-hft"}
+_FLAGS = {"--api-key", "--hf-token", "-hft"}
 _VARIABLES = {"LLAMA_API_KEY", "LLAMA_ARG_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY"}
 
 SecretSaver = Callable[[str, str], str]
@@ -116,3 +117,28 @@ def drop_literals(plan: Plan) -> Plan:
         environment=tuple((n, v) for n, v in plan.environment if n not in _VARIABLES or not v or is_reference(v)),
         prefix=tuple(w for w in plan.prefix if harmless_word(w)),
         extra=tuple(w for w in plan.extra if harmless_word(w)))
+
+
+MASK = "***"
+
+
+def masked_argv(argv: Sequence[str]) -> tuple[str, ...]:
+    """A command line to keep or show: what follows a key option, and literal keys in NAME=value words, are masked."""
+    out: list[str] = []
+    hide = False
+    for word in argv:
+        name, equals, value = word.partition("=")
+        literal = bool(value) and not is_reference(value)
+        if hide and not is_reference(word):
+            out.append(MASK)
+        elif equals and literal and name.lstrip("-") in _OPTIONS | _VARIABLES:
+            out.append(f"{name}={MASK}")
+        else:
+            out.append(word)
+        hide = word in _FLAGS
+    return tuple(out)
+
+
+def masked_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment to keep or show: literal keys are masked."""
+    return {n: MASK if n in _VARIABLES and v and not is_reference(v) else v for n, v in environment.items()}
