@@ -58,6 +58,7 @@ def build(b: Build) -> None:
 
 def _layer(b: Build, t: Traits, s: States, layer: int, x: Tensor, cut: Node | None) -> Tensor:
     g, arch = b.g, b.arch
+    b.layer = layer
     normed = b.lnorm(layer, "attn_norm", x)
     if arch in _EARLY_NORM:
         g.expand(normed)

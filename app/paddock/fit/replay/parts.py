@@ -40,13 +40,20 @@ class Memory:
 class Build:
     """One context's graph while it grows. `u`: tokens of the micro-batch, `n_out`: rows that give logits."""
 
-    def __init__(self, shape: Shape, sizes: Sizes, weights: Weights) -> None:
+    def __init__(self, shape: Shape, sizes: Sizes, weights: Weights, flash: bool | None = None, probe: bool = False) -> None:
         self.shape, self.sizes, self.weights = shape, sizes, weights
         self.g = Graph()
         self.arch = shape.architecture
-        self.u = padded(min(sizes.context, sizes.ubatch), sizes.slots)
-        self.n_out = min(self.u, min(sizes.context, sizes.ubatch), sizes.outputs)
-        self.flash = sizes.flash
+        tokens = min(sizes.context, sizes.ubatch)
+        self.u = sizes.slots if probe else padded(tokens, sizes.slots)
+        self.n_out = sizes.slots if probe else min(tokens, sizes.outputs)
+        self.flash = sizes.flash if flash is None else flash
+        self.turned_values = not sizes.flash
+        """Values lie transposed in the cache."""
+        self.probe = probe
+        self.layer = -1
+        """The layer that is being built, for the hints that a probe keeps."""
+        self.flashes: list[tuple[Node, int]] = []
         self.embd = shape.embedding
         self.cpu = len(weights.placement.devices)
         self.leafs: dict[str, Node | None] = {}
@@ -228,13 +235,13 @@ class Build:
         cells = sizes.sliding(shape.window) if sliding else sizes.cells
         mask = g.input(kind, cells, u // self.streams, 1, self.streams)
         widest = max(v * h for v, h in zip(shape.head_v, shape.kv_heads, strict=True))
-        v_ids = g.input(I64, u if self.flash else u * widest)
+        v_ids = g.input(I64, u * widest if self.turned_values else u)
         return Memory(g.input(I64, u), v_ids, mask, self._turn(sizes.type_k, True, sliding),
                       self._turn(sizes.type_v, False, sliding))
 
     def _turn(self, kind: str, keys: bool, sliding: bool) -> Node | None:
         """The Hadamard matrix of a quantised cache (llama-kv-cache.cpp)."""
-        if kind not in QUANTISED or self.shape.mla is not None:
+        if kind not in QUANTISED or self.shape.mla is not None or (self.arch == "lfm2" and self.shape.windowed):
             return None
         heads = self.shape.head_k if keys else self.shape.head_v
         members = {h for i, h in enumerate(heads) if self._member(i, sliding)}
@@ -261,6 +268,8 @@ class Build:
         """RMS_NORM (in place where it can) or NORM (a block of its own), times weight, plus bias."""
         g = self.g
         cur = g.fresh(x) if layer_norm else g.same(x)
+        if self.probe and self.layer >= 0 and (w is not None or b is not None):
+            self.pins.append((cur, self.device_of_layer(self.layer)))
         if w is not None:
             cur = g.same(cur, w)
         if b is not None:
@@ -362,7 +371,7 @@ class Build:
 
     def _value_row(self, layer: int, v: Tensor, cache: Node) -> Tensor:
         """The value as it is stored: without flash attention a strided one is made contiguous, and padded."""
-        if self.flash:
+        if not self.turned_values:
             return v
         g, u = self.g, self.u
         wide = v.ne[0] * v.ne[1]
@@ -401,6 +410,7 @@ class Build:
                 v_view = g.new([v_view], v.size // 4, type_=F16)
             ne = hv, heads, u, 1
             out = Node(FLASH, (q_view, k_view, v_view, mask, *extra), F32, ne, 4 * hv * heads * u)
+            self.flashes.append((out, layer))
             flat: Tensor = g.view(out, hv * heads, u)
         else:
             cells = cells_of(shape, sizes, layer)
@@ -408,6 +418,8 @@ class Build:
             for _ in range(3 if softcap else 0):
                 kq = g.same(kq)
             kq = g.same(kq, mask, *extra)
+            if not self.turned_values:
+                v_view = Node(KEEP, (v_view,), F16, (cells, hv, shape.kv_heads[layer], self.streams), v.size)
             kqv = g.new([v_view, kq], hv, u // self.streams, heads, self.streams)
             flat = g.cont(kqv, (hv * heads, u, 1, 1))
         g.expand(flat)
@@ -415,7 +427,7 @@ class Build:
 
     def _value_span(self, layer: int, v: Node) -> int:
         """A transposed value cache that is wider than this layer's value is seen only in part."""
-        if self.flash:
+        if not self.turned_values:
             return v.size
         stored = rows(self.shape, self.sizes, layer)[1]
         own = self.shape.head_v[layer] * self.shape.kv_heads[layer]
@@ -619,13 +631,22 @@ class Build:
                norm: str = "output_norm", pin: Tensor | None = None, after: Node | None = None) -> None:
         """Final norm and head; `logit_scale`: operations on the logits; `cut`: rows taken before the norm."""
         g = self.g
+        self.layer = -1
         if cut is not None:
             cur = g.rows(cur, cut)
         cur = self.norm(cur, self.w(norm + ".weight"), self.w(norm + ".bias"), layer_norm)
         if after is not None:
             self.outputs.append(cur)
             cur = g.rows(cur, after)
-        self.outputs.append(cur)
+        classes = self.w("cls.output.weight") if self.arch == "qwen35" else None
+        if classes is not None:
+            bias = self.w("cls.output.bias")
+            embd = self.mm(classes, cur)
+            embd = embd if bias is None else g.same(embd, bias)
+            g.expand(embd)
+            self.outputs.append(embd)
+        else:
+            self.outputs.append(cur)
         head = self.w("token_embd.weight") if self.arch == "bitnet" else self.output_weight()
         if head is not None:
             cur = self.mm(head, cur, self.w("output.scale"))

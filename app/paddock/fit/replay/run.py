@@ -30,15 +30,32 @@ def _grow(b: Build) -> None:
 def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> closed.ComputeEstimate | None:
     """Replay one context, or None where its architecture's graph is not described."""
     placement = weights.placement
-    b = Build(shape, sizes, weights)
+    devices = len(placement.devices)
     try:
+        flash = sizes.flash and not _flash_lost(shape, sizes, levers, weights)
+        b = Build(shape, sizes, weights, flash=flash)
         _grow(b)
     except NotDescribed:
         return None
-    devices = len(placement.devices)
     offload = next((i for i, d in enumerate(placement.devices) if d.offloads_ops), None) if levers.op_offload else None
     found = plan.peaks(b.g, devices, [*(d.align for d in placement.devices), 32],
                        pipeline=closed.pipelined(levers, placement), offload=offload)
-    by_device = {i: size for i, size in enumerate(found[:-1])}
+    by_device = dict(enumerate(found[:-1]))
     by_device[HOST] = found[-1]
     return closed.ComputeEstimate(by_device, replayed=True)
+
+
+def _flash_lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> bool:
+    """Whether llama.cpp's probe finds an attention on another device than its layer's and gives flash attention up.
+
+    Only hybrids are probed here: in the others the probe never finds one (llama-context.cpp, resolve_fused_ops).
+    """
+    placement = weights.placement
+    if (levers.flash != "auto" or shape.architecture not in hybrid.GRAPHED or sizes.mtp or not placement.devices
+            or (sizes.kv_offload and HOST not in placement.layer_device)):
+        return False
+    b = Build(shape, sizes, weights, probe=True)
+    _grow(b)
+    full = placement.offloaded > shape.layers_all
+    plan.assign(b.g, len(placement.devices), None, b.pins if b.u < 32 or full else ())
+    return any(node.device != b.device_of_layer(layer) for node, layer in b.flashes)
