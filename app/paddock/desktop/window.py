@@ -258,16 +258,20 @@ class MainWindow(QMainWindow):
 
     @Slot(bool)
     def _fold(self, folded: bool) -> None:
-        self._dock_wish[self._current] = folded
+        self._dock_wish[self._dock_key()] = folded
         self._arrange()
+
+    def _dock_key(self) -> str:
+        """What a wish to fold is remembered under: a low window folds by itself, whatever was wished in a high one."""
+        return f"{self._current} low" if self.height() < theme().px(LOW) else self._current
 
     def _arrange(self) -> None:
         narrow = self.width() < theme().px(NARROW)
         self._rail.setFixedWidth(theme().px(RAIL_NARROW if narrow else RAIL))
         for made in self._buttons.values():
             made.set_narrow(narrow)
-        folded = self._dock_wish.get(self._current, self._current != "launch")
-        self.dock.set_folded(folded or self.height() < theme().px(LOW))
+        low = self.height() < theme().px(LOW)
+        self.dock.set_folded(self._dock_wish.get(self._dock_key(), low or self._current != "launch"))
         self.dock.show_line_when_folded(self._current == "run")
 
     def resizeEvent(self, event: QResizeEvent) -> None:

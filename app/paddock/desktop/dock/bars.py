@@ -29,7 +29,8 @@ def bars_for(preview: Preview | None, machine: Machine | None, run: Run | None =
     estimate = preview.estimate if preview is not None else None
     if estimate is not None and estimate.devices:
         actual = (run.actual if run is not None else None) or {}
-        return [(measured(bar_of(d), actual), _short(kinds.get(d.name, tr("RAM") if d.name == "Host" else ""))) for d in estimate.devices]
+        kinds = {"Host": tr("RAM"), **kinds}
+        return [(measured(bar_of(d), actual), _short(kinds.get(d.name, ""))) for d in estimate.devices]
     if machine is None:
         return []
     found = [(BarValues(d.name, other=_held(d.total_bytes, d.free_bytes), total=d.total_bytes, free=d.free_bytes,
@@ -140,7 +141,14 @@ class MiniBars(QWidget):
         self._box.setSpacing(theme().px(16))
         self._bars: list[_MiniBar] = []
         self._most = _FOLDED_MOST
+        self._width = theme().px(124)
         self._all: list[BarValues] = []
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Shorter bars where there is little room."""
+        self._width = theme().px(104 if narrow else 124)
+        for made in self._bars:
+            made.setFixedWidth(self._width)
 
     def set_most(self, most: int) -> None:
         """How many there is room for."""
@@ -156,6 +164,7 @@ class MiniBars(QWidget):
             shown = [v for v in shown if v in kept]
         while len(self._bars) < len(shown):
             self._bars.append(_MiniBar())
+            self._bars[-1].setFixedWidth(self._width)
             self._box.addWidget(self._bars[-1])
         for index, made in enumerate(self._bars):
             made.setVisible(index < len(shown))

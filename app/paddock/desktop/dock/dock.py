@@ -107,6 +107,7 @@ class Dock(QFrame):
 
     def _arrange(self) -> None:
         narrow = self.width() < theme().px(NARROW)
+        self.small_bars.set_narrow(narrow)
         self.small_bars.set_most(2 if narrow else 4 if not self._line_in_fold else 3)
         with_line = self._line_in_fold and not narrow
         self.small_line.setVisible(with_line)

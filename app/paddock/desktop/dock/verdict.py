@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 from paddock.desktop.icons import icon
 from paddock.desktop.parts.basic import IconLabel, Label, column, empty_layout, row
 from paddock.desktop.parts.blocks import FixButton
+from paddock.desktop.parts.clamp import ClampLabel
 from paddock.desktop.parts.signs import Chip
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
@@ -73,8 +74,7 @@ class VerdictPane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.chip = Chip()
-        self.reason = Label("", "note", wrap=True)
-        self.second = Label("", "note", "text2", wrap=True)
+        self.reason = ClampLabel(2)
         self.why = Label("", "note", "bad", wrap=True)
         self._why_icon = IconLabel("lock", 14, "bad")
         self._why_row = QWidget()
@@ -82,19 +82,14 @@ class VerdictPane(QWidget):
         self._fixes = QVBoxLayout()
         self._fixes.setSpacing(4)
         self._shown: tuple[Fix, ...] = ()
-        words = column(self.reason, self.second, gap=0)
-        top = row(self.chip, words, gap=8)
-        top.setAlignment(self.chip, Qt.AlignmentFlag.AlignTop)
+        top = row(self.chip, self.reason, gap=8)
         top.setStretch(1, 1)
         self.setLayout(column(self._why_row, top, 2, self._fixes, None, gap=6))
         self._why_row.hide()
 
     def show_verdict(self, verdict: Verdict, reason: str, second: str) -> None:
         self.chip.show_verdict(verdict)
-        self.reason.setText(reason)
-        self.second.setText(second)
-        self.second.setVisible(bool(second) and len(reason) < 60)
-        self.reason.setToolTip(f"{reason} {second}".strip())
+        self.reason.setText(reason, second)
 
     def show_why(self, why: str) -> None:
         """Why Launch is disabled; "" when it is not."""
@@ -120,8 +115,7 @@ class VerdictLine(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.chip = Chip()
-        self.reason = Label("", "note", "text2", wrap=True)
-        self.reason.setMaximumHeight(self.reason.fontMetrics().lineSpacing() * 2 + 4)
+        self.reason = ClampLabel(2)
         self._fixes: tuple[Fix, ...] = ()
         self._ideas = False
         line = row(self.chip, self.reason, gap=12)
@@ -132,9 +126,7 @@ class VerdictLine(QWidget):
 
     def show_verdict(self, verdict: Verdict, reason: str, second: str) -> None:
         self.chip.show_verdict(verdict)
-        self.reason.setText(f"{reason} {second}".strip() if len(reason) < 60 else reason)
-        self.reason.setToolTip(f"{reason} {second}".strip())
-        self.setToolTip(self.reason.toolTip())
+        self.reason.setText(reason, second)
 
     def show_fixes(self, fixes: tuple[Fix, ...], ideas: bool) -> None:
         self._fixes, self._ideas = fixes, ideas

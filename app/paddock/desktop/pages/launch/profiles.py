@@ -41,7 +41,7 @@ class ProfileBar(QWidget):
         """Without words where there is no room."""
         self._name.setVisible(not narrow)
         self.revert.setVisible(not narrow)
-        self.box.setMinimumContentsLength(10 if narrow else 18)
+        self.box.setMinimumContentsLength(16 if narrow else 18)
 
     @Slot()
     def refresh(self) -> None:
