@@ -36,6 +36,8 @@ class TensorIndex:
         self.tied: int | None = None
         """Index of the token embedding if it is loaded a second time as the output."""
         self.unknown = 0
+        self.signs: dict[bool, list[int]] = {}
+        """Per layer a number that is equal for equal layers (see replay.runs)."""
         self._sizes: dict[tuple[int, bool], list[int]] = {}
         self._sums: dict[tuple[int, bool], dict[int, int]] = {}
         self._matches: dict[str, frozenset[int]] = {}
@@ -84,6 +86,12 @@ class TensorIndex:
         if mtp or shape.architecture not in arch_data.NEXTN_LOADABLE:
             return False
         return not any(part in name for part in arch_data.NEXTN_KEPT.get(shape.architecture, ()))
+
+    def suffix(self, i: int) -> str:
+        """A block tensor's name without its block."""
+        name = self.names[i]
+        match = _BLOCK.match(name)
+        return name[match.end():] if match else name
 
     def sizes(self, align: int, pads_rows: bool) -> list[int]:
         """Bytes of each tensor in a buffer with this alignment."""

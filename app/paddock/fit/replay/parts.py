@@ -14,6 +14,7 @@ from paddock.fit.memory import Sizes, cells_of, rows
 from paddock.fit.placement import HOST
 from paddock.fit.quants import QUANTISED, padded, row_bytes
 from paddock.fit.replay.nodes import F16, F32, FLASH, I32, I64, KEEP, Graph, Node, NotDescribed, Tensor, View, bytes_of
+from paddock.fit.replay.runs import shortened
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
@@ -53,6 +54,7 @@ class Build:
         self.probe = probe
         self.layer = -1
         """The layer that is being built, for the hints that a probe keeps."""
+        self.staged = any(d.offloads_ops for d in weights.placement.devices)
         self.flashes: list[tuple[Node, int]] = []
         self.embd = shape.embedding
         self.cpu = len(weights.placement.devices)
@@ -663,9 +665,5 @@ class Build:
             tensor.base.is_output = True
 
     def layers(self) -> Sequence[int]:
-        """The layers to build: of every run of equal ones only the first and the last few (section 3 of the model)."""
-        return runs(self)
-
-
-def runs(build: Build) -> Sequence[int]:
-    return range(build.shape.layers)
+        """The trunk's layers to build."""
+        return shortened(self.shape, self.weights, self.staged)
