@@ -26,8 +26,9 @@ _PATH_OPTIONS = (
 def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str, str] | None = None) -> Conditions:
     """Files, port, file system, limits and inherited variables, as they are right now."""
     env = os.environ if environ is None else environ
-    model = plan.get("model")
-    missing = [v for s in plan if s.option in _PATH_OPTIONS for v in s.values if v and not Path(v).exists()]
+    model = os.path.expanduser(plan.get("model") or "") or None
+    missing = [v for s in plan if s.option in _PATH_OPTIONS for v in s.values
+               if v and not Path(v).expanduser().exists()]
     file_system = _file_system(model) if model and Path(model).exists() else None
     free, holder = port_state(host or "127.0.0.1", port) if port else (None, None)
     return Conditions(

@@ -13,6 +13,7 @@ from paddock.fit import Budget, Estimate, estimate
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective
+from paddock.launch.secret_reference import references
 from paddock.store import resolve_secret
 from paddock.text import Text
 from paddock.work.conditions import free_port, gather
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
 PREFERRED_PORT = 8080
-SECRET_OPTIONS = ("api-key", "hf-token")
 
 
 def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine: Machine | None, fresh: bool,
@@ -34,12 +34,13 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     model, model_error = _read(workspace, plan.get("model"))
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
-    conditions = conditions_of(plan)
+    off = workspace.settings.additions_off if additions_off is None else additions_off
+    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
         projector=projector, estimate=_estimate(plan, model, machine, draft, projector),
         issues=tuple(check(plan, model, engine, machine, conditions)),
-        command=command_of(workspace, plan, engine, conditions, additions_off) if engine else None,
+        command=command_of(workspace, plan, engine, conditions, off) if engine else None,
     )
 
 
@@ -59,7 +60,8 @@ def conditions_of(plan: Plan) -> Conditions:
     host = address.poll_host or "127.0.0.1"
     if plan.find("port") is None and "LLAMA_ARG_PORT" not in os.environ:
         return replace(gather(plan, host, None), free_port=free_port(host, PREFERRED_PORT))
-    return gather(plan, host, address.port)
+    found = gather(plan, host, address.port)
+    return replace(found, free_port=free_port(host)) if found.port_free is False else found
 
 
 def command_of(workspace: Workspace, plan: Plan, engine: Engine, conditions: Conditions,
@@ -72,11 +74,10 @@ def command_of(workspace: Workspace, plan: Plan, engine: Engine, conditions: Con
 def secrets_of(plan: Plan) -> dict[str, str]:
     """Reference → secret, for the references that can be resolved now."""
     found = {}
-    for setting in plan:
-        if setting.option in SECRET_OPTIONS and setting.value:
-            secret = resolve_secret(setting.value, os.environ)
-            if secret is not None:
-                found[setting.value] = secret
+    for reference in references(plan):
+        secret = resolve_secret(reference, os.environ)
+        if secret is not None:
+            found[reference] = secret
     return found
 
 

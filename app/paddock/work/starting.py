@@ -50,6 +50,10 @@ def _refuse(preview: Preview, anyway: bool) -> None:
     if preview.engine is None or preview.command is None:
         raise AppError(Text("No llama.cpp was found, so nothing can be launched."),
                        hint=Text("Install one (or run scripts/start.py), or name it with --engine PATH."))
+    if preview.command.unresolved:
+        raise AppError(Text("The key behind “{reference}” cannot be found.", reference=preview.command.unresolved[0]),
+                       hint=Text("Set that variable, write that file or save the key again: without it the server would "
+                                 "refuse to start."))
     if preview.errors and not anyway:
         first = preview.errors[0]
         more = len(preview.errors) - 1

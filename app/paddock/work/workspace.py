@@ -159,7 +159,8 @@ class Workspace:
     def scan(self, progress: Progress, cancelled: Callable[[], bool]) -> list[library.Entry]:
         """Every model file of the folders and caches; files that cannot be read are listed with the reason."""
         places = [library.Place(Path(f).expanduser(), f) for f in self.settings.model_folders]
-        places += [library.Place(self.paths.root / "models", "Paddock"), *library.default_places(os.environ, Path.home())]
+        places.append(library.Place(self.paths.root / "models", "Paddock"))
+        places += library.default_places(os.environ, Path.home())
         return library.scan(places, read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
                             cancelled=cancelled)
 
