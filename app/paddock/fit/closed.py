@@ -94,9 +94,14 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> Com
 
 def pipelined(levers: Levers, placement: Placement) -> bool:
     """Whether llama.cpp keeps four copies of the inputs to work on several batches at once."""
-    return (len(placement.devices) > 1 and placement.offloaded >= len(placement.layer_device)
-            and levers.split_mode == "layer" and levers.kv_offload and not placement.overrides
-            and all(d.pipelines for d in placement.devices))
+    return (
+        len(placement.devices) > 1
+        and placement.offloaded >= len(placement.layer_device)
+        and levers.split_mode == "layer"
+        and levers.kv_offload
+        and not placement.overrides
+        and all(d.pipelines for d in placement.devices)
+    )
 
 
 def _ffn_device(weights: Weights, layer: int, device: int) -> int:

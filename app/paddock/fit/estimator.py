@@ -11,7 +11,7 @@ from paddock.fit import closed, refusals
 from paddock.fit.closed import ComputeEstimate
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes, parts
-from paddock.fit.placement import HOST, Device, Placement, Refused, chosen, place
+from paddock.fit.placement import HOST, Device, Placement, RefusedError, chosen, place
 from paddock.fit.quants import padded
 from paddock.fit.replay import run
 from paddock.fit.shape import Shape
@@ -64,19 +64,24 @@ def known(model: ModelFile) -> Known:
 
 
 def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> ContextRows:
-    """The target's context. Raises Refused."""
+    """The target's context. Raises RefusedError."""
     facts = known(model)
     shape = facts.shape
     problem = refusals.of_arguments(levers, shape) or refusals.of_file(model, shape, "draft-mtp" in levers.spec_types)
     if problem is not None:
-        raise Refused(problem)
+        raise RefusedError(problem)
     picked = chosen(levers, devices)
-    return _rows(facts, levers, Sizes.of(shape, levers), place(levers, picked, shape.layers_all),
-                 mtp="draft-mtp" in levers.spec_types)
+    return _rows(
+        facts,
+        levers,
+        Sizes.of(shape, levers),
+        place(levers, picked, shape.layers_all),
+        mtp="draft-mtp" in levers.spec_types,
+    )
 
 
 def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], target: ContextRows) -> ContextRows:
-    """The context of a draft model of its own. Raises Refused."""
+    """The context of a draft model of its own. Raises RefusedError."""
     facts = known(model)
     shape = facts.shape
     small = levers.draft or levers
@@ -84,7 +89,7 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
         small = replace(small, split_mode="layer")
     problem = refusals.of_file(model, shape, "draft-mtp" in levers.spec_types)
     if problem is not None:
-        raise Refused(problem)
+        raise RefusedError(problem)
     blocks = {"draft-dflash", "draft-dspark"} & set(levers.spec_types)
     small = replace(small, draft_tokens=max(0, levers.draft_max) if blocks else 0, rollback=0)
     mtp = "draft-mtp" in levers.spec_types and shape.nextn > 0
@@ -93,11 +98,11 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
 
 
 def mtp_rows(model: ModelFile, levers: Levers, target: ContextRows) -> ContextRows:
-    """A second context on the target's own MTP layers. Raises Refused."""
+    """A second context on the target's own MTP layers. Raises RefusedError."""
     facts = known(model)
     problem = refusals.of_mtp(facts.shape)
     if problem is not None:
-        raise Refused(problem)
+        raise RefusedError(problem)
     small = levers.draft or levers
     small = replace(small, draft_tokens=0, rollback=0, overrides=levers.overrides)
     sizes = Sizes.of(facts.shape, small, context=target.sizes.context, mtp=True)
@@ -108,7 +113,7 @@ def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, m
     shape = facts.shape
     problem = refusals.of_context(shape, levers, sizes, placement)
     if problem is not None:
-        raise Refused(problem)
+        raise RefusedError(problem)
     weights = Weights(facts.index(mtp), placement, levers)
     context: dict[int, int] = {}
     for part in parts(shape, sizes):
@@ -139,6 +144,8 @@ def cant_tell(shape: Shape) -> Text | None:
         return None
     odd = [k for k in shape.integers if k.startswith(("ssm.", "wkv.", "kda.", "shortconv.", "attention.indexer"))]
     if odd or not shape.heads[0]:
-        return Text("The architecture {arch} is not known, and its state cannot be told from its metadata.",
-                    arch=shape.architecture)
+        return Text(
+            "The architecture {arch} is not known, and its state cannot be told from its metadata.",
+            arch=shape.architecture,
+        )
     return None

@@ -65,7 +65,7 @@ def _candidates(model: ModelFile, plan: Plan, before: Estimate, worst: DeviceEst
     if worst.context:
         fits = largest_context(plan, judge, context, Verdict.FITS) or largest_context(plan, judge, context, Verdict.TIGHT)
         if fits and fits < context:
-            yield ("context", Text("Context {count}", count=count_text(fits)), plan.with_("ctx-size", fits),
+            yield ("context", Text("Context {tokens}", tokens=count_text(fits)), plan.with_("ctx-size", fits),
                    Text("shorter context"))
     if worst.name != "Host" and before.layers_offloaded:
         yield from _placements(model, plan, before, judge)

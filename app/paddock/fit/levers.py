@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from paddock.fit.quants import BLOCKS
 from paddock.launch.model import Plan, Setting
@@ -57,12 +58,30 @@ mmproj-url mmu
 backend-sampling bs
 """
 _CANON = {alias: line.split()[0] for line in _ALIASES.strip().splitlines() for alias in line.split()}
-_NEGATIVE = {"no-kv-unified": "kv-unified", "no-kv-offload": "kv-offload", "no-repack": "repack", "no-mmproj": "mmproj-auto",
-             "no-op-offload": "op-offload", "no-mmproj-offload": "mmproj-offload", "no-mmproj-auto": "mmproj-auto"}
+_NEGATIVE = {
+    "no-kv-unified": "kv-unified",
+    "no-kv-offload": "kv-offload",
+    "no-repack": "repack",
+    "no-mmproj": "mmproj-auto",
+    "no-op-offload": "op-offload",
+    "no-mmproj-offload": "mmproj-offload",
+    "no-mmproj-auto": "mmproj-auto",
+}
 EXPERTS = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
 DENSE = r"\.ffn_(up|down|gate)\."
-_CLASSES = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "lower": "a-z", "upper": "A-Z", "space": r"\s",
-            "w": r"\w", "d": r"\d", "s": r"\s", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F"}
+_CLASSES = {
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\s",
+    "w": r"\w",
+    "d": r"\d",
+    "s": r"\s",
+    "punct": r"!-/:-@\[-`{-~",
+    "xdigit": "0-9a-fA-F",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +170,7 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def strip_endpoint(name: str) -> str:
-    """"RPC0[127.0.0.1:50052]" -> "RPC0"."""
+    """ "RPC0[127.0.0.1:50052]" -> "RPC0"."""
     return name.split("[", 1)[0].strip()
 
 
@@ -259,10 +278,14 @@ class _Reading:
         return tuple(shares)
 
     def drafted(self, types: tuple[str, ...], draft_max: int) -> int:
-        sizes = {"ngram-simple": self.integer("spec-ngram-simple-size-m", 48),
-                 "ngram-map-k": self.integer("spec-ngram-map-k-size-m", 48),
-                 "ngram-map-k4v": self.integer("spec-ngram-map-k4v-size-m", 48),
-                 "ngram-mod": max(0, self.integer("spec-ngram-mod-n-max", 64)), "ngram-cache": 8, "none": 0}
+        sizes = {
+            "ngram-simple": self.integer("spec-ngram-simple-size-m", 48),
+            "ngram-map-k": self.integer("spec-ngram-map-k-size-m", 48),
+            "ngram-map-k4v": self.integer("spec-ngram-map-k4v-size-m", 48),
+            "ngram-mod": max(0, self.integer("spec-ngram-mod-n-max", 64)),
+            "ngram-cache": 8,
+            "none": 0,
+        }
         return max((sizes.get(t, max(0, draft_max)) for t in types), default=0)
 
     def flash(self) -> str:
@@ -302,29 +325,60 @@ class _Reading:
         if split_mode not in ("none", "layer", "row", "tensor"):
             self.refuse(Text("“{value}” is not a split mode.", value=split_mode))
             split_mode = "layer"
-        common = dict(
-            split_mode=split_mode, main_gpu=self.integer("main-gpu", 0), tensor_split=self.split(), context=context,
-            context_given="ctx-size" in self.found, slots=max(1, slots), slots_given=not auto, unified=unified, ubatch=ubatch,
-            flash=self.flash(), swa_full=self.switch("swa-full", False), kv_offload=self.switch("kv-offload", True),
-            op_offload=self.switch("op-offload", True), repack=self.switch("repack", True),
-            no_host=self.switch("no-host", False), load_mode=self.load_mode(), spec_types=types, draft_max=draft_max)
+        common: dict[str, Any] = {
+            "split_mode": split_mode,
+            "main_gpu": self.integer("main-gpu", 0),
+            "tensor_split": self.split(),
+            "context": context,
+            "context_given": "ctx-size" in self.found,
+            "slots": max(1, slots),
+            "slots_given": not auto,
+            "unified": unified,
+            "ubatch": ubatch,
+            "flash": self.flash(),
+            "swa_full": self.switch("swa-full", False),
+            "kv_offload": self.switch("kv-offload", True),
+            "op_offload": self.switch("op-offload", True),
+            "repack": self.switch("repack", True),
+            "no_host": self.switch("no-host", False),
+            "load_mode": self.load_mode(),
+            "spec_types": types,
+            "draft_max": draft_max,
+        }
         devices = self.names("device")
         draft = Levers(
-            **common, batch=min(batch, ubatch) if embeddings and ubatch else batch,  # type: ignore[arg-type]
+            **common,
+            batch=min(batch, ubatch) if embeddings and ubatch else batch,
             devices=self.names("spec-draft-device") if "spec-draft-device" in self.found else devices,
-            gpu_layers=self.layers("spec-draft-ngl"), overrides=tuple(self.small),
-            type_k=self.cache_type("spec-draft-type-k"), type_v=self.cache_type("spec-draft-type-v"))
+            gpu_layers=self.layers("spec-draft-ngl"),
+            overrides=tuple(self.small),
+            type_k=self.cache_type("spec-draft-type-k"),
+            type_v=self.cache_type("spec-draft-type-v"),
+        )
         return Levers(
-            **common, batch=min(batch, ubatch) if embeddings and ubatch else batch,  # type: ignore[arg-type]
-            devices=devices, gpu_layers=self.layers("gpu-layers"), overrides=tuple(self.main),
-            type_k=self.cache_type("cache-type-k"), type_v=self.cache_type("cache-type-v"), embeddings=embeddings,
+            **common,
+            batch=min(batch, ubatch) if embeddings and ubatch else batch,
+            devices=devices,
+            gpu_layers=self.layers("gpu-layers"),
+            overrides=tuple(self.main),
+            type_k=self.cache_type("cache-type-k"),
+            type_v=self.cache_type("cache-type-v"),
+            embeddings=embeddings,
             pooling="rank" if self.switch("reranking", False) else self.text("pooling"),
-            rollback=max(0, draft_max) if needs_rollback else 0, draft_tokens=self.drafted(types, draft_max),
-            draft_model=self.text("spec-draft-model"), draft=draft, cache_ram_mib=self.integer("cache-ram", 8192),
-            checkpoints=self.integer("ctx-checkpoints", 32), fit_target_mib=self.targets(), fit=self.switch("fit", True),
+            rollback=max(0, draft_max) if needs_rollback else 0,
+            draft_tokens=self.drafted(types, draft_max),
+            draft_model=self.text("spec-draft-model"),
+            draft=draft,
+            cache_ram_mib=self.integer("cache-ram", 8192),
+            checkpoints=self.integer("ctx-checkpoints", 32),
+            fit_target_mib=self.targets(),
+            fit=self.switch("fit", True),
             projector=self.text("mmproj") is not None or self.text("mmproj-url") is not None,
-            projector_device=self.text("mmproj-device"), projector_offload=self.switch("mmproj-offload", True),
-            backend_sampling=self.switch("backend-sampling", False), problem=self.problem)
+            projector_device=self.text("mmproj-device"),
+            projector_offload=self.switch("mmproj-offload", True),
+            backend_sampling=self.switch("backend-sampling", False),
+            problem=self.problem,
+        )
 
     def load_mode(self) -> str:
         if not self.switch("mmap", True):

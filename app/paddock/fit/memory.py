@@ -60,9 +60,24 @@ class Sizes:
         outputs = batch if whole else max(1, min(levers.batch, levers.slots * (1 + levers.draft_tokens)))
         flash = levers.flash != "off" and shape.architecture != "grok"
         states = levers.rollback if shape.architecture in arch_data.ROLLBACK and not mtp else 0
-        return cls(total, cells, 1 if levers.unified else levers.slots, levers.slots, levers.unified, batch, ubatch,
-                   min(outputs, batch), levers.type_k, levers.type_v, flash, levers.swa_full, levers.kv_offload, states,
-                   mtp, levers.embeddings)
+        return cls(
+            total,
+            cells,
+            1 if levers.unified else levers.slots,
+            levers.slots,
+            levers.unified,
+            batch,
+            ubatch,
+            min(outputs, batch),
+            levers.type_k,
+            levers.type_v,
+            flash,
+            levers.swa_full,
+            levers.kv_offload,
+            states,
+            mtp,
+            levers.embeddings,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +167,9 @@ def _indexers(shape: Shape, sizes: Sizes) -> Iterator[Part]:
         if arch == "hy_v4" and shape.integer("attention.indexer.top_k") <= 0:
             return
         wanted = shape.indexer_full
-    elif arch == "qwen4exp" and any(shape.arrays.get("attention.compress_ratios", ())
-                                    or (shape.integer("attention.compress_ratios"),)):
+    elif arch == "qwen4exp" and any(
+        shape.arrays.get("attention.compress_ratios", ()) or (shape.integer("attention.compress_ratios"),)
+    ):
         key, wanted = key * 2, tuple(not r for r in shape.recurrent)
     elif arch == "glm5-next":
         key *= 3 if shape.integer("attention.indexer.kpool") > 0 else 1
@@ -168,8 +184,12 @@ def _indexers(shape: Shape, sizes: Sizes) -> Iterator[Part]:
 def _states(shape: Shape, sizes: Sizes) -> Iterator[Part]:
     count = max(1, sizes.slots) * (1 + sizes.states)
     side = shape.arrays.get("ple.layers", ())
-    conv = ((shape.integer("ple.conv_kernel") - 1) * shape.integer("ple.ngram_size")
-            * shape.integer("hyper_connection.count") * shape.embedding)
+    conv = (
+        (shape.integer("ple.conv_kernel") - 1)
+        * shape.integer("ple.ngram_size")
+        * shape.integer("hyper_connection.count")
+        * shape.embedding
+    )
     for layer in range(shape.layers_all):
         if not shape.recurrent[layer] or layer >= shape.layers:
             continue

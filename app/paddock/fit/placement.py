@@ -15,7 +15,17 @@ from paddock.text import Text
 
 HOST = -1
 """The device index of row "Host"."""
-_ALIGN = {"cuda": 128, "rocm": 128, "hip": 128, "musa": 128, "sycl": 128, "cann": 128, "vulkan": 64, "metal": 32, "rpc": 32}
+_ALIGN = {
+    "cuda": 128,
+    "rocm": 128,
+    "hip": 128,
+    "musa": 128,
+    "sycl": 128,
+    "cann": 128,
+    "vulkan": 64,
+    "metal": 32,
+    "rpc": 32,
+}
 _PADS_ROWS = frozenset({"cuda", "rocm", "hip", "musa", "sycl"})
 _HOST_BUFFERS = frozenset({"cuda", "rocm", "hip", "musa", "vulkan", "sycl", "cann"})
 _OFFLOADS_OPS = frozenset({"cuda", "rocm", "hip", "musa", "vulkan", "sycl", "metal", "cann"})
@@ -75,7 +85,7 @@ class Placement:
         return self.layer_device[-1]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """llama.cpp does not start with this combination; `text` says why."""
 
     def __init__(self, text: Text) -> None:
@@ -85,12 +95,15 @@ class Refused(Exception):
 
 def available(budgets: Sequence[Budget]) -> list[Device]:
     """The budgets that are devices to llama.cpp (host and CPU rows left out)."""
-    return [Device(b.name, b.kind.lower(), i, b.free_bytes if b.free_bytes is not None else b.total_bytes, b.integrated)
-            for i, b in enumerate(budgets) if b.kind.lower() not in _NOT_DEVICES and b.name not in ("Host", "CPU")]
+    return [
+        Device(b.name, b.kind.lower(), i, b.free_bytes if b.free_bytes is not None else b.total_bytes, b.integrated)
+        for i, b in enumerate(budgets)
+        if b.kind.lower() not in _NOT_DEVICES and b.name not in ("Host", "CPU")
+    ]
 
 
 def chosen(levers: Levers, devices: Sequence[Device]) -> tuple[Device, ...]:
-    """The devices in use, in llama.cpp's order. Raises Refused."""
+    """The devices in use, in llama.cpp's order. Raises RefusedError."""
     if levers.devices is None:
         remote = [d for d in devices if d.kind == "rpc"]
         own = [d for d in devices if d.kind != "rpc" and not d.integrated]
@@ -101,13 +114,18 @@ def chosen(levers: Levers, devices: Sequence[Device]) -> tuple[Device, ...]:
         picked = []
         for name in levers.devices:
             if name not in by_name:
-                raise Refused(Text("There is no device “{name}”.", name=name))
+                raise RefusedError(Text("There is no device “{name}”.", name=name))
             if by_name[name] not in picked:
                 picked.append(by_name[name])
     if levers.split_mode == "none" and picked:
         if levers.main_gpu >= len(picked):
-            raise Refused(Text("--main-gpu {index} does not exist: there are {count} devices.", index=levers.main_gpu,
-                               count=len(picked)))
+            raise RefusedError(
+                Text(
+                    "--main-gpu {index} does not exist: there are {count} devices.",
+                    index=levers.main_gpu,
+                    count=len(picked),
+                )
+            )
         picked = [picked[levers.main_gpu]] if levers.main_gpu >= 0 else []
     return tuple(picked)
 

@@ -29,13 +29,19 @@ def of_arguments(levers: Levers, shape: Shape) -> Text | None:
 
 def of_context(shape: Shape, levers: Levers, sizes: Sizes, placement: Placement) -> Text | None:
     """What llama_init_from_model refuses for one context (main, draft or MTP)."""
-    return (_cache_types(shape, levers, sizes) or _head_sizes(shape, levers, sizes) or _splits(shape, levers, placement)
-            or _aborts(shape, levers, sizes))
+    return (
+        _cache_types(shape, levers, sizes)
+        or _head_sizes(shape, levers, sizes)
+        or _splits(shape, levers, placement)
+        or _aborts(shape, levers, sizes)
+    )
 
 
 def _cache_types(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
     if (shape.mla is not None or shape.architecture == "deepseek4") and sizes.type_k != sizes.type_v:
-        return Text("The model does not support different K ({k}) and V ({v}) cache types.", k=sizes.type_k, v=sizes.type_v)
+        return Text(
+            "The model does not support different K ({k}) and V ({v}) cache types.", k=sizes.type_k, v=sizes.type_v
+        )
     if sizes.type_v in QUANTISED and not sizes.flash:
         return Text("A quantized V cache requires flash attention to be enabled.")
     return None
@@ -50,8 +56,13 @@ def _head_sizes(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
         block = BLOCKS[kind][0]
         for layer in range(shape.layers):
             if heads[layer] % block:
-                return Text("{cache} cache type {type} with block size {block} does not divide the head size {size}.",
-                            cache=name, type=kind, block=block, size=heads[layer])
+                return Text(
+                    "{cache} cache type {type} with block size {block} does not divide the head size {size}.",
+                    cache=name,
+                    type=kind,
+                    block=block,
+                    size=heads[layer],
+                )
     return None
 
 
@@ -72,12 +83,19 @@ def _splits(shape: Shape, levers: Levers, placement: Placement) -> Text | None:
 
 def _aborts(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
     if sizes.batch < sizes.slots:
-        return Text("The batch ({batch}) is smaller than the number of slots ({slots}): llama.cpp aborts.",
-                    batch=sizes.batch, slots=sizes.slots)
+        return Text(
+            "The batch ({batch}) is smaller than the number of slots ({slots}): llama.cpp aborts.",
+            batch=sizes.batch,
+            slots=sizes.slots,
+        )
     arch = shape.architecture
     if not sizes.unified and arch in arch_data.EQUAL_SEQUENCES and sizes.ubatch % sizes.slots:
-        return Text("{arch} needs a micro-batch ({ubatch}) that divides by the {slots} slots: llama.cpp aborts.",
-                    arch=arch, ubatch=sizes.ubatch, slots=sizes.slots)
+        return Text(
+            "{arch} needs a micro-batch ({ubatch}) that divides by the {slots} slots: llama.cpp aborts.",
+            arch=arch,
+            ubatch=sizes.ubatch,
+            slots=sizes.slots,
+        )
     if not sizes.unified and arch == "t5" and sizes.slots > 1:
         return Text("{arch} runs with several slots only when they share the context (--kv-unified).", arch=arch)
     return None
@@ -90,8 +108,11 @@ def of_mtp(shape: Shape) -> Text | None:
     if shape.architecture not in arch_data.MTP_GRAPH:
         return Text("llama.cpp has no MTP graph for the architecture {arch}.", arch=shape.architecture)
     if shape.nextn != 1 and shape.architecture not in arch_data.MTP_MANY:
-        return Text("{arch} runs MTP with exactly one MTP layer; this model has {count}: llama.cpp aborts.",
-                    arch=shape.architecture, count=shape.nextn)
+        return Text(
+            "{arch} runs MTP with exactly one MTP layer; this model has {count}: llama.cpp aborts.",
+            arch=shape.architecture,
+            count=shape.nextn,
+        )
     return None
 
 
@@ -114,7 +135,9 @@ def of_file(model: ModelFile, shape: Shape, mtp: bool) -> Text | None:
     if arch == "gemma4" and shared > 0:
         last = shape.own_kv_layers - 1
         if last < 1 or shape.swa[last] or not shape.swa[last - 1]:
-            return Text("The layers that gemma4 shares its cache from are not one sliding and one full: llama.cpp aborts.")
+            return Text(
+                "The layers that gemma4 shares its cache from are not one sliding and one full: llama.cpp aborts."
+            )
     if not mtp and shape.nextn and arch in arch_data.NEXTN_LOADABLE:
         for tensor in model.tensors:
             if tensor.name.endswith((".scale", ".input_scale")) and _of_nextn(tensor.name, shape):
@@ -124,4 +147,6 @@ def of_file(model: ModelFile, shape: Shape, mtp: bool) -> Text | None:
 
 def _of_nextn(name: str, shape: Shape) -> bool:
     parts = name.split(".")
-    return parts[0] == "blk" and len(parts) > 1 and parts[1].isdigit() and shape.layers <= int(parts[1]) < shape.layers_all
+    return (
+        parts[0] == "blk" and len(parts) > 1 and parts[1].isdigit() and shape.layers <= int(parts[1]) < shape.layers_all
+    )

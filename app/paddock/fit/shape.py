@@ -83,7 +83,7 @@ class _Reader:
         for key, value in model.metadata.items():
             if not key.startswith(prefix):
                 continue
-            name = key[len(prefix):]
+            name = key[len(prefix) :]
             if isinstance(value, (bool, int)):
                 self.integers[name] = int(value)
             elif isinstance(value, float):
@@ -139,8 +139,11 @@ class _Reader:
         else:
             return nothing
         present = "attention.sliding_window" in self.integers
-        if ((rule.when == "positive" and key <= 0) or (rule.when == "not_zero" and present and key == 0)
-                or (rule.when == "64_layers" and trunk != 64)):
+        if (
+            (rule.when == "positive" and key <= 0)
+            or (rule.when == "not_zero" and present and key == 0)
+            or (rule.when == "64_layers" and trunk != 64)
+        ):
             return nothing
         cells = rule.cells if rule.cells is not None else (key if present else rule.default)
         return True, cells, self.sliding(rule, count, trunk)
@@ -235,16 +238,37 @@ class _Reader:
         if self.arch in ("hunyuan_vl", "hunyuan-dense") and experts <= 1:
             experts = 0
         return Shape(
-            architecture=self.arch, known=self.arch in arch_data.KNOWN, layers_all=count, nextn=nextn,
-            embedding=embedding, vocabulary=self.vocabulary(), trained_context=trained, heads=heads, kv_heads=kv_heads,
-            head_k=tuple(swa_k if s else full_k for s in swa), head_v=tuple(swa_v if s else full_v for s in swa),
-            feed_forward=ff, experts=experts, experts_used=self.per_layer("expert_used_count", count),
-            expert_ff=self.per_layer("expert_feed_forward_length", count), swa=swa, windowed=windowed, window=cells,
-            recurrent=recurrent, mla=mla if all(mla) else None, kv_lora=self.number("attention.kv_lora_rank"),
-            rope_dimensions=self.number("rope.dimension_count", full_k), head_full_k=full_k,
-            indexer_full=self.full_indexers(count, nextn, trained), own_kv_layers=self.own_kv(count),
-            state_r=states[0], state_s=states[1],
+            architecture=self.arch,
+            known=self.arch in arch_data.KNOWN,
+            layers_all=count,
+            nextn=nextn,
+            embedding=embedding,
+            vocabulary=self.vocabulary(),
+            trained_context=trained,
+            heads=heads,
+            kv_heads=kv_heads,
+            head_k=tuple(swa_k if s else full_k for s in swa),
+            head_v=tuple(swa_v if s else full_v for s in swa),
+            feed_forward=ff,
+            experts=experts,
+            experts_used=self.per_layer("expert_used_count", count),
+            expert_ff=self.per_layer("expert_feed_forward_length", count),
+            swa=swa,
+            windowed=windowed,
+            window=cells,
+            recurrent=recurrent,
+            mla=mla if all(mla) else None,
+            kv_lora=self.number("attention.kv_lora_rank"),
+            rope_dimensions=self.number("rope.dimension_count", full_k),
+            head_full_k=full_k,
+            indexer_full=self.full_indexers(count, nextn, trained),
+            own_kv_layers=self.own_kv(count),
+            state_r=states[0],
+            state_s=states[1],
             causal=bool(self.number("attention.causal", 0 if self.arch in arch_data.ENCODERS else 1)),
-            integers=self.integers, numbers=self.numbers, arrays=self.arrays, lists=self.lists,
-            strings=self.strings)
-
+            integers=self.integers,
+            numbers=self.numbers,
+            arrays=self.arrays,
+            lists=self.lists,
+            strings=self.strings,
+        )

@@ -13,7 +13,7 @@ from paddock.fit.levers import Levers
 from paddock.fit.memory import parts
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Known, Term, Verdict
 from paddock.fit.overheads import driver_term, host_terms, projector_terms
-from paddock.fit.placement import HOST, Device, Refused, available
+from paddock.fit.placement import HOST, Device, RefusedError, available
 from paddock.gguf.model import Kind, ModelFile
 from paddock.launch.model import Plan
 from paddock.text import Text
@@ -56,7 +56,7 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
         devices = available(budgets)
         main = estimator.main_rows(model, levers, devices)
         second = _second(model, draft, levers, devices, main)
-    except Refused as error:
+    except RefusedError as error:
         return Estimate((), Verdict.CANT_TELL, error.text, rejected=error.text)
     except ValueError as error:
         return _unknown(Text("Its metadata does not say enough: {why}.", why=error))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from paddock.fit import architectures as arch_data
 from paddock.fit.levers import DENSE, EXPERTS, Levers, compiled
-from paddock.fit.placement import HOST, Device, Placement, Refused
+from paddock.fit.placement import HOST, Device, Placement, RefusedError
 from paddock.fit.quants import BLOCK_BY_ID, REPACKED_IDS, UNQUANTISED_IDS, padded
 from paddock.fit.shape import Shape
 from paddock.gguf.model import ModelFile, Tensor
@@ -91,7 +91,7 @@ class TensorIndex:
         """A block tensor's name without its block."""
         name = self.names[i]
         match = _BLOCK.match(name)
-        return name[match.end():] if match else name
+        return name[match.end() :] if match else name
 
     def sizes(self, align: int, pads_rows: bool) -> list[int]:
         """Bytes of each tensor in a buffer with this alignment."""
@@ -111,7 +111,7 @@ class TensorIndex:
         return self._sums[key]
 
     def matches(self, pattern: str) -> frozenset[int]:
-        """The tensors whose name an override's expression finds. Raises Refused for a bad expression."""
+        """The tensors whose name an override's expression finds. Raises RefusedError for a bad expression."""
         if pattern not in self._matches:
             self._matches[pattern] = frozenset(self._search(pattern))
         return self._matches[pattern]
@@ -123,7 +123,7 @@ class TensorIndex:
             within = self.by_block.get(int(match[1]), ())
         expression = compiled(pattern)
         if expression is None:
-            raise Refused(Text("“{pattern}” is not a valid expression.", pattern=pattern))
+            raise RefusedError(Text("“{pattern}” is not a valid expression.", pattern=pattern))
         return [i for i in within if expression.search(self.names[i])]
 
 
@@ -148,8 +148,13 @@ class Weights:
             for i in index.matches(override.pattern):
                 if i not in self.moved:
                     if target is None:
-                        raise Refused(Text("--override-tensor sends {tensor} to {device}, which is not in use.",
-                                           tensor=index.names[i], device=override.target))
+                        raise RefusedError(
+                            Text(
+                                "--override-tensor sends {tensor} to {device}, which is not in use.",
+                                tensor=index.names[i],
+                                device=override.target,
+                            )
+                        )
                     self.moved[i] = target
         self.by_device = self._sum(levers)
 
@@ -187,8 +192,11 @@ class Weights:
     def _ropes(self, total: dict[int, int]) -> None:
         """Rope factors: one copy per buffer type over the layers that use them."""
         shape = self.index.shape
-        users = [self.placement.layer_device[i] for i in range(shape.layers)
-                 if not (shape.architecture == "gemma4" and shape.swa[i])]
+        users = [
+            self.placement.layer_device[i]
+            for i in range(shape.layers)
+            if not (shape.architecture == "gemma4" and shape.swa[i])
+        ]
         for i in self.index.ropes:
             for device in {self.moved[i]} if i in self.moved else set(users):
                 total[device] += self.index.sizes(*self._sizes(device))[i]

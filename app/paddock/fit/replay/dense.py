@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from paddock.fit.architectures import names
 from paddock.fit.replay.nodes import F32, Node, Tensor
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.traits import PLAIN, TRAITS, Traits, gate_name
 
-GRAPHED = frozenset(["llama", "llama4", "deci", "falcon", "grok", "gpt2", "gptneox", "mpt", "baichuan", "starcoder", "refact", "bloom", "stablelm", "qwen", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe", "qwen3tts", "phi2", "phi3", "phimoe", "plamo", "plamo3", "codeshell", "orion", "internlm2", "minicpm", "gemma", "gemma2", "gemma3", "starcoder2", "xverse", "command-r", "cohere2", "cohere2moe", "dbrx", "olmo", "olmo2", "olmoe", "openelm", "arctic", "deepseek", "deepseek2-ocr", "chatglm", "glm4", "glm4moe", "bitnet", "jais", "jais2", "nemotron", "exaone", "exaone4", "exaone-moe", "granite", "granitemoe", "granite_swa", "chameleon", "bailingmoe", "bailingmoe2", "dots1", "arcee", "afmoe", "laguna", "ernie4_5", "ernie4_5-moe", "paddleocr", "hunyuan-moe", "hunyuan-dense", "hunyuan_vl", "hy_v3", "smollm3", "seed_oss", "grovemoe", "apertus", "minimax-m2", "pangu-embedded", "mistral3", "maincoder", "pockettts", "mellum", "maple", "mimo2", "muse-glimmer", "nanbeige", "smallthinker", "spark2_5", "step35", "gpt-oss", "dream", "llada", "llada-moe", "rnd1", "cogvlm"])
+GRAPHED = names("""llama llama4 deci falcon grok gpt2 gptneox mpt baichuan starcoder refact bloom stablelm qwen
+qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe qwen3tts phi2 phi3 phimoe plamo plamo3 codeshell orion
+internlm2 minicpm gemma gemma2 gemma3 starcoder2 xverse command-r cohere2 cohere2moe dbrx olmo olmo2 olmoe openelm
+arctic deepseek deepseek2-ocr chatglm glm4 glm4moe bitnet jais jais2 nemotron exaone exaone4 exaone-moe granite
+granitemoe granite_swa chameleon bailingmoe bailingmoe2 dots1 arcee afmoe laguna ernie4_5 ernie4_5-moe paddleocr
+hunyuan-moe hunyuan-dense hunyuan_vl hy_v3 smollm3 seed_oss grovemoe apertus minimax-m2 pangu-embedded mistral3
+maincoder pockettts mellum maple mimo2 muse-glimmer nanbeige smallthinker spark2_5 step35 gpt-oss dream llada
+llada-moe rnd1 cogvlm""")
 
 
 def build(b: Build) -> None:
@@ -34,8 +42,13 @@ def ends(b: Build, t: Traits, x: Tensor, cut: Node) -> None:
             ops += 1
         elif part == "softcap" or (part == "softcap_key" and b.number("final_logit_softcapping")):
             ops += 3
-    b.finish(x, layer_norm=t.layer_norm, logit_scale=ops, cut=cut if t.late_cut == "before_norm" else None,
-             after=cut if t.late_cut == "after_norm" else None)
+    b.finish(
+        x,
+        layer_norm=t.layer_norm,
+        logit_scale=ops,
+        cut=cut if t.late_cut == "before_norm" else None,
+        after=cut if t.late_cut == "after_norm" else None,
+    )
     b.mark()
 
 
@@ -62,8 +75,12 @@ def one_layer(b: Build, t: Traits, layer: int, x: Tensor) -> Tensor:
 def _loop_ends(b: Build, layer: int) -> bool:
     loops = max(1, b.shape.integer("num_loops", 1))
     physical = b.shape.layers_all // loops
-    return (loops > 1 and (layer + 1) % physical == 0 and layer + 1 < b.shape.layers
-            and not b.shape.integer("skip_loop_final_norm"))
+    return (
+        loops > 1
+        and (layer + 1) % physical == 0
+        and layer + 1 < b.shape.layers
+        and not b.shape.integer("skip_loop_final_norm")
+    )
 
 
 def _layer(b: Build, t: Traits, layer: int, x: Tensor, cut: Node | None) -> Tensor:
@@ -212,16 +229,19 @@ def attention(b: Build, t: Traits, layer: int, x: Tensor, project: bool = True) 
         q, k = g.rope(q, *more), g.rope(k, *more)
     if t.norm_after_rope:
         q, k = _normed(b, t, layer, q, k)
-    if t.temperature and ((t.temperature == "no_rope" and not turned and b.shape.windowed)
-                          or (t.temperature == "key" and b.number("attention.temperature_scale"))):
+    if t.temperature and (
+        (t.temperature == "no_rope" and not turned and b.shape.windowed)
+        or (t.temperature == "key" and b.number("attention.temperature_scale"))
+    ):
         q = g.same(q, b.attention_scale())
     if t.bare_norm and turned and b.shape.experts != 128:
         q, k = g.same(q), g.same(k)
     if t.q_scale:
         q = g.same(q)
     softcap = 1 if t.softcap else 0
-    return b.attention(layer, q, k, v, sinks=b.lw(layer, "attn_sinks.weight"), softcap=softcap,
-                       wo="attn_output" if project else None)
+    return b.attention(
+        layer, q, k, v, sinks=b.lw(layer, "attn_sinks.weight"), softcap=softcap, wo="attn_output" if project else None
+    )
 
 
 def _normed(b: Build, t: Traits, layer: int, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -237,8 +257,11 @@ def _flat(b: Build, t: Traits, layer: int, x: Tensor) -> tuple[Tensor, Tensor, T
     g, s, u = b.g, b.shape, b.u
     q, k, v = b.qkv(layer, x, bool(b.number("attention.clamp_kqv")), reshape=False)
     q, k = _normed(b, t, layer, q, k)
-    return (g.view(q, s.head_k[layer], s.heads[layer], u), g.view(k, s.head_k[layer], s.kv_heads[layer], u),
-            g.view(v, s.head_v[layer], s.kv_heads[layer], u))
+    return (
+        g.view(q, s.head_k[layer], s.heads[layer], u),
+        g.view(k, s.head_k[layer], s.kv_heads[layer], u),
+        g.view(v, s.head_v[layer], s.kv_heads[layer], u),
+    )
 
 
 def feed_forward(b: Build, t: Traits, layer: int, x: Tensor, probs: Tensor | None = None) -> Tensor:
@@ -248,8 +271,14 @@ def feed_forward(b: Build, t: Traits, layer: int, x: Tensor, probs: Tensor | Non
             cur: Tensor = b.ffn(layer, x, down="none")
             cur = b.norm(cur, b.lw(layer, "ffn_sub_norm.weight"))
             return b.mm(b.lw(layer, "ffn_down.weight"), cur, b.lw(layer, "ffn_down.scale"))
-        return b.ffn(layer, x, ops=t.activation, fused=t.activation == 0, clamped=b.clamps("swiglu_clamp_shexp", layer),
-                     act_scale=b.arch == "mpt")
+        return b.ffn(
+            layer,
+            x,
+            ops=t.activation,
+            fused=t.activation == 0,
+            clamped=b.clamps("swiglu_clamp_shexp", layer),
+            act_scale=b.arch == "mpt",
+        )
     if b.arch == "hunyuan-moe":
         return g.same(experts(b, t, layer, x), shared(b, t, layer, x))
     if b.arch == "grovemoe":
@@ -269,9 +298,18 @@ def feed_forward(b: Build, t: Traits, layer: int, x: Tensor, probs: Tensor | Non
 def experts(b: Build, t: Traits, layer: int, x: Tensor, probs: Tensor | None = None) -> Tensor:
     scale = b.number("expert_weights_scale") if t.scale_weights else 0.0
     norm = bool(b.shape.integer("expert_weights_norm")) if t.norm_weights is None else t.norm_weights
-    return b.moe(layer, x, gating=gate_name(t, b.shape.integer("expert_gating_func")), norm=norm,
-                 scale=scale not in (0.0, 1.0), ops=max(1, t.activation), bias="exp_probs_b.bias" if t.expert_bias else None,
-                 probs_in=probs, before=b.arch == "llama4", clamped=b.clamps("swiglu_clamp_exp", layer))
+    return b.moe(
+        layer,
+        x,
+        gating=gate_name(t, b.shape.integer("expert_gating_func")),
+        norm=norm,
+        scale=scale not in (0.0, 1.0),
+        ops=max(1, t.activation),
+        bias="exp_probs_b.bias" if t.expert_bias else None,
+        probs_in=probs,
+        before=b.arch == "llama4",
+        clamped=b.clamps("swiglu_clamp_exp", layer),
+    )
 
 
 def _grove(b: Build, layer: int, x: Tensor) -> Tensor:
@@ -286,8 +324,16 @@ def _grove(b: Build, layer: int, x: Tensor) -> Tensor:
 
 
 def shared(b: Build, t: Traits, layer: int, x: Tensor) -> Node:
-    return b.ffn(layer, x, up="ffn_up_shexp", gate="ffn_gate_shexp", down="ffn_down_shexp", ops=max(1, t.activation),
-                 fused=t.activation == 0, clamped=b.clamps("swiglu_clamp_shexp", layer))
+    return b.ffn(
+        layer,
+        x,
+        up="ffn_up_shexp",
+        gate="ffn_gate_shexp",
+        down="ffn_down_shexp",
+        ops=max(1, t.activation),
+        fused=t.activation == 0,
+        clamped=b.clamps("swiglu_clamp_shexp", layer),
+    )
 
 
 __all__ = ["F32", "GRAPHED", "attention", "build", "embeddings", "ends", "experts", "feed_forward", "ropes", "shared"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from paddock.fit.architectures import names
 from paddock.fit.replay import dense, mla
 from paddock.fit.replay.nodes import Node, Tensor
 from paddock.fit.replay.parts import Build
@@ -18,12 +19,24 @@ from paddock.fit.replay.states import (
 )
 from paddock.fit.replay.traits import Traits
 
-GRAPHED = frozenset("""mamba mamba2 jamba falcon-h1 nemotron_h nemotron_h_moe granitehybrid plamo2 lfm2 lfm2moe qwen3next
-qwen35 qwen35moe kimi-linear""".split())
-_MIXERS = {"mamba": mamba, "jamba": mamba, "mamba2": mamba2, "falcon-h1": mamba2, "nemotron_h": mamba2,
-           "nemotron_h_moe": mamba2, "granitehybrid": mamba2, "plamo2": plamo2, "lfm2": short_convolution,
-           "lfm2moe": short_convolution, "qwen3next": gated_delta, "qwen35": gated_delta, "qwen35moe": gated_delta,
-           "kimi-linear": kimi_delta}
+GRAPHED = names("""mamba mamba2 jamba falcon-h1 nemotron_h nemotron_h_moe granitehybrid plamo2 lfm2 lfm2moe
+qwen3next qwen35 qwen35moe kimi-linear""")
+_MIXERS = {
+    "mamba": mamba,
+    "jamba": mamba,
+    "mamba2": mamba2,
+    "falcon-h1": mamba2,
+    "nemotron_h": mamba2,
+    "nemotron_h_moe": mamba2,
+    "granitehybrid": mamba2,
+    "plamo2": plamo2,
+    "lfm2": short_convolution,
+    "lfm2moe": short_convolution,
+    "qwen3next": gated_delta,
+    "qwen35": gated_delta,
+    "qwen35moe": gated_delta,
+    "kimi-linear": kimi_delta,
+}
 _KEYED = Traits(gating="key:sigmoid", norm_weights=None, scale_weights=True, expert_bias=True)
 _TRAITS = {
     "jamba": Traits(rope="none", norm_weights=False),
@@ -42,7 +55,6 @@ _EARLY_NORM = frozenset({"qwen3next", "qwen35", "qwen35moe", "kimi-linear"})
 
 def build(b: Build) -> None:
     """The whole graph."""
-    g = b.g
     t = _TRAITS.get(b.arch, Traits())
     x = dense.embeddings(b, t)
     states = States(b)
@@ -51,8 +63,12 @@ def build(b: Build) -> None:
     for layer in layers:
         x = _layer(b, t, states, layer, x, cut if layer == layers[-1] and b.arch not in _LATE else None)
     scale = "scale_key" in t.logits and bool(b.number("logit_scale"))
-    b.finish(x, logit_scale=1 if scale else 0, norm="token_embd_norm" if b.arch in ("lfm2", "lfm2moe") else "output_norm",
-             after=cut if b.arch in _LATE else None)
+    b.finish(
+        x,
+        logit_scale=1 if scale else 0,
+        norm="token_embd_norm" if b.arch in ("lfm2", "lfm2moe") else "output_norm",
+        after=cut if b.arch in _LATE else None,
+    )
     b.mark()
 
 
@@ -178,8 +194,16 @@ def nemotron_experts(b: Build, layer: int, x: Tensor) -> Node:
         latent = b.mm(b.lw(layer, "ffn_latent_down.weight"), x)
     logits = b.mm(b.lw(layer, "ffn_gate_inp.weight"), x)
     scale = b.number("expert_weights_scale") not in (0.0, 1.0)
-    out: Node = b.moe(layer, latent, gating="sigmoid", norm=bool(b.shape.integer("expert_weights_norm")), scale=scale, ops=2,
-                      probs_in=logits, gate_bias=False)
+    out: Node = b.moe(
+        layer,
+        latent,
+        gating="sigmoid",
+        norm=bool(b.shape.integer("expert_weights_norm")),
+        scale=scale,
+        ops=2,
+        probs_in=logits,
+        gate_bias=False,
+    )
     if b.lw(layer, "ffn_latent_up.weight") is not None:
         out = b.mm(b.lw(layer, "ffn_latent_up.weight"), out)
     return g.same(out, b.ffn(layer, x, up="ffn_up_shexp", gate=None, down="ffn_down_shexp", ops=2))

@@ -154,7 +154,11 @@ def unfolded(b: Build, layer: int, x: Tensor) -> Node:
     g, s, u = b.g, b.shape, b.u
     heads, hk, hv, rank, turn = s.heads[layer], s.head_k[layer], s.head_v[layer], s.kv_lora, s.rope_dimensions
     compressed = query_rank(b, layer, x)
-    q: Tensor = b.mm(b.lw(layer, "attn_q.weight"), x) if compressed is None else b.mm(b.lw(layer, "attn_q_b.weight"), compressed)
+    q: Tensor = (
+        b.mm(b.lw(layer, "attn_q.weight"), x)
+        if compressed is None
+        else b.mm(b.lw(layer, "attn_q_b.weight"), compressed)
+    )
     q = g.view(q, hk, heads, u)
     both = b.mm(b.lw(layer, "attn_kv_a_mqa.weight"), x)
     wide = rank + turn
@@ -199,8 +203,12 @@ def indexed(b: Build, layer: int, x: Tensor, rank: Tensor | None) -> Tensor:
     inputs: _Index = b.index
     heads, size = s.integer("attention.indexer.head_count"), s.integer("attention.indexer.key_length")
     q = g.rope(g.view(b.mm(b.lw(layer, "indexer.attn_q_b.weight"), rank), size, heads, u), b.inp_pos())
-    k = b.norm(b.mm(b.lw(layer, "indexer.attn_k.weight"), x), b.lw(layer, "indexer.k_norm.weight"),
-               b.lw(layer, "indexer.k_norm.bias"), True)
+    k = b.norm(
+        b.mm(b.lw(layer, "indexer.attn_k.weight"), x),
+        b.lw(layer, "indexer.k_norm.weight"),
+        b.lw(layer, "indexer.k_norm.bias"),
+        True,
+    )
     turned = g.rope(g.view(k, size, 1, u), b.inp_pos())
     q2 = g.mm(inputs.turn, q)
     k2 = g.mm(inputs.turn, turned)
@@ -209,8 +217,13 @@ def indexed(b: Build, layer: int, x: Tensor, rank: Tensor | None) -> Tensor:
     g.expand(g.store(cache, k2, inputs.ids))
     weights = g.same(g.view(b.mm(b.lw(layer, "indexer.proj.weight"), x), heads, u // streams, 1, streams))
     cells = b.sizes.cells
-    score = g.new([g.view(q2, size, heads, u // streams, streams), g.view(cache, 1, size=cache.size), weights, inputs.mask],
-                  cells, u // streams, 1, streams)
+    score = g.new(
+        [g.view(q2, size, heads, u // streams, streams), g.view(cache, 1, size=cache.size), weights, inputs.mask],
+        cells,
+        u // streams,
+        1,
+        streams,
+    )
     best = min(cells, s.integer("attention.indexer.top_k"))
     top = g.cont(g.new([score], best, u // streams, 1, streams, type_=I32))
     b.chosen = top
@@ -223,8 +236,9 @@ def _chosen_mask(b: Build, mask: Node, top: Tensor) -> Tensor:
     hidden = g.same(mask)
     zeros = Node(KEEP, (), F32, (1, top.ne[0], top.ne[1], top.ne[3]), padded(4 * top.ne[0] * top.ne[1] * top.ne[3], 1))
     filled = g.same(zeros)
-    written = Node(KEEP, (filled, g.view(top, *top.ne), g.view(hidden, 1, size=hidden.size)), hidden.type, hidden.ne,
-                   hidden.size)
+    written = Node(
+        KEEP, (filled, g.view(top, *top.ne), g.view(hidden, 1, size=hidden.size)), hidden.type, hidden.ne, hidden.size
+    )
     written.base = hidden
     g.writers.append(written)
     return g.same(g.view(written, *mask.ne), mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddock.fit.replay import dense, mla
-from paddock.fit.replay.nodes import F32, I32, Node, NotDescribed, Tensor
+from paddock.fit.replay.nodes import F32, I32, Node, NotDescribedError, Tensor
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.traits import PLAIN, TRAITS
 
@@ -22,7 +22,7 @@ def build(b: Build) -> None:
     elif b.arch in dense.GRAPHED:
         cur = dense.one_layer(b, TRAITS.get(b.arch, PLAIN), layer, x)
     else:
-        raise NotDescribed
+        raise NotDescribedError
     finish(b, layer, cur, cut)
 
 
@@ -31,7 +31,7 @@ def joined(b: Build, layer: int) -> Node:
     g = b.g
     table = b.lw(layer, "nextn.embed_tokens.weight") or b.w("token_embd.weight")
     if table is None:
-        raise NotDescribed
+        raise NotDescribedError
     hidden = g.input(F32, b.embd, b.u)
     token = g.rows(table, g.input(I32, b.u))
     normed_h = b.norm(hidden, b.lw(layer, "nextn.hnorm.weight"))
@@ -46,8 +46,11 @@ def finish(b: Build, layer: int, cur: Tensor, cut: Node) -> None:
     if first:
         cur = g.rows(cur, cut)
         b.outputs.append(cur)
-    norm = (b.lw(layer, "nextn.shared_head_norm.weight") or (b.lw(layer, "layer_output_norm.weight") if b.arch == "mimo2" else None)
-            or b.w("output_norm.weight"))
+    norm = (
+        b.lw(layer, "nextn.shared_head_norm.weight")
+        or (b.lw(layer, "layer_output_norm.weight") if b.arch == "mimo2" else None)
+        or b.w("output_norm.weight")
+    )
     cur = b.norm(cur, norm)
     if not first:
         b.outputs.append(cur)

@@ -20,7 +20,8 @@ F32, F16, I32, I64 = 4, 2, 3, 8
 """Type marks; I32 differs from F32 so that the two never share a block in place."""
 _BYTES = {F32: 4, F16: 2, I32: 4, I64: 8}
 
-class NotDescribed(Exception):
+
+class NotDescribedError(Exception):
     """A graph that this program cannot build: a tensor that it counts on is not in the file."""
 
 
@@ -33,8 +34,24 @@ class Node:
     `base` is the tensor whose block it uses: itself, or the one that it writes into (SET_ROWS, CPY).
     """
 
-    __slots__ = ("address", "base", "buffered", "consumed", "device", "is_input", "is_output", "kind", "ne", "owned",
-                 "seen", "size", "src", "type", "uses", "weight")
+    __slots__ = (
+        "address",
+        "base",
+        "buffered",
+        "consumed",
+        "device",
+        "is_input",
+        "is_output",
+        "kind",
+        "ne",
+        "owned",
+        "seen",
+        "size",
+        "src",
+        "type",
+        "uses",
+        "weight",
+    )
 
     def __init__(self, kind: int, src: Sequence[Tensor], type_: int, ne: Shape4, size: int) -> None:
         self.kind = kind
@@ -63,7 +80,7 @@ class View:
     def __init__(self, source: Tensor, ne: Shape4, size: int) -> None:
         self.source = source
         self.base: Node = source.base
-        self.type = source.type
+        self.type: int = source.type
         self.ne = ne
         self.size = size
         self.consumed = False
@@ -100,10 +117,10 @@ class Graph:
     def _visit(self, node: Node) -> None:
         node.seen = True
         for s in node.src:
-            while s.__class__ is View:
-                s = s.source  # type: ignore[union-attr]
-            if not s.seen:  # type: ignore[union-attr]
-                self._visit(s)  # type: ignore[arg-type]
+            while not isinstance(s, Node):
+                s = s.source
+            if not s.seen:
+                self._visit(s)
         if node.src:
             self.nodes.append(node)
         else:

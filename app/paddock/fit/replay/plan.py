@@ -10,6 +10,8 @@ COPIES = 4
 """Copies of every input with pipeline parallelism (GGML_SCHED_MAX_COPIES)."""
 _OFFLOAD_BATCH = 32
 _ENDLESS = 1 << 62
+_LEFT_OPEN = (ROPE, FLASH)
+_IN_PLACE = (REUSE, ROPE)
 
 
 class Copy:
@@ -22,8 +24,15 @@ class Copy:
         self.copy = copy
 
 
-def peaks(graph: Graph, devices: int, aligns: Sequence[int], *, pipeline: bool = False, offload: int | None = None,
-          pins: Sequence[tuple[Node, int]] = ()) -> list[int]:
+def peaks(
+    graph: Graph,
+    devices: int,
+    aligns: Sequence[int],
+    *,
+    pipeline: bool = False,
+    offload: int | None = None,
+    pins: Sequence[tuple[Node, int]] = (),
+) -> list[int]:
     """Bytes of the compute buffer per backend (the devices in order, then the CPU).
 
     aligns: of each backend. offload: the device that takes large operations on host weights, or None.
@@ -53,11 +62,11 @@ def assign(graph: Graph, cpu: int, offload: int | None, pins: Sequence[tuple[Nod
             node.device = base.device
             continue
         kind = node.kind
-        if kind == ROPE or kind == FLASH:
+        if kind in _LEFT_OPEN:
             continue
         for s in node.src:
-            if s.__class__ is Node and s.weight:  # type: ignore[union-attr]
-                device = s.device  # type: ignore[union-attr]
+            if s.__class__ is Node and s.weight:
+                device = s.device
                 if device == cpu and offload is not None and _batch(node) >= _OFFLOAD_BATCH:
                     device = offload
                 node.device = device
@@ -120,7 +129,7 @@ def split(graph: Graph, devices: int, pipeline: bool) -> tuple[list[Node | Copy]
                 break
         fresh = device != current
         if foreign and not fresh and inputs:
-            fresh = any(s.__class__ is Node and s.weight and s.device != current for s in node.src)  # type: ignore[union-attr]
+            fresh = any(s.__class__ is Node and s.weight and s.device != current for s in node.src)
         if fresh:
             sequence += part
             part = []
@@ -148,8 +157,14 @@ def split(graph: Graph, devices: int, pipeline: bool) -> tuple[list[Node | Copy]
     return sequence, everything
 
 
-def allocate(graph: Graph, sequence: Sequence[Node | Copy], copies: Sequence[Copy], devices: int, aligns: Sequence[int],
-             pipeline: bool) -> list[int]:
+def allocate(
+    graph: Graph,
+    sequence: Sequence[Node | Copy],
+    copies: Sequence[Copy],
+    devices: int,
+    aligns: Sequence[int],
+    pipeline: bool,
+) -> list[int]:
     """ggml-alloc's simulation: leafs first, then node by node, blocks freed when nothing needs them any more."""
     arenas = [Arena(a) for a in aligns]
     if pipeline:
@@ -171,11 +186,12 @@ def allocate(graph: Graph, sequence: Sequence[Node | Copy], copies: Sequence[Cop
     _count(graph, sequence)
     for step in sequence:
         if step.__class__ is Copy:
-            _release(step.source.base, arenas)  # type: ignore[union-attr]
-            if not step.copy.owned:  # type: ignore[union-attr]
-                _place(step.copy, arenas[step.copy.device])  # type: ignore[union-attr]
+            _release(step.source.base, arenas)
+            if not step.copy.owned:
+                _place(step.copy, arenas[step.copy.device])
             continue
-        node: Node = step  # type: ignore[assignment]
+        node = step
+        assert isinstance(node, Node)
         if node.base is node:
             _settle(node, arenas)
         for s in node.src:
@@ -196,14 +212,21 @@ def _place(node: Node, arena: Arena) -> None:
 def _settle(node: Node, arenas: Sequence[Arena]) -> None:
     """Give a node its block: a source's where it may work in place, else a new one."""
     kind = node.kind
-    if kind == REUSE or kind == ROPE:
+    if kind in _IN_PLACE:
         for s in node.src:
-            if (s.__class__ is Node and s.base is s and s.uses == 1 and s.owned  # type: ignore[union-attr]
-                    and not s.is_output and s.ne == node.ne and s.type == node.type):  # type: ignore[union-attr]
-                node.address = s.address  # type: ignore[union-attr]
-                node.device = s.device  # type: ignore[union-attr]
+            if (
+                s.__class__ is Node
+                and s.base is s
+                and s.uses == 1
+                and s.owned
+                and not s.is_output
+                and s.ne == node.ne
+                and s.type == node.type
+            ):
+                node.address = s.address
+                node.device = s.device
                 node.owned = True
-                s.owned = False  # type: ignore[union-attr]
+                s.owned = False
                 return
     node.owned = True
     node.address = arenas[node.device].take(node.size)
@@ -212,10 +235,10 @@ def _settle(node: Node, arenas: Sequence[Arena]) -> None:
 def _count(graph: Graph, sequence: Sequence[Node | Copy]) -> None:
     for step in sequence:
         if step.__class__ is Copy:
-            step.source.base.uses += 1  # type: ignore[union-attr]
-            _consume(step.source)  # type: ignore[union-attr]
-        else:
-            for s in step.src:  # type: ignore[union-attr]
+            step.source.base.uses += 1
+            _consume(step.source)
+        elif isinstance(step, Node):
+            for s in step.src:
                 s.base.uses += 1
                 if s.base is not s:
                     _consume(s)
@@ -225,8 +248,8 @@ def _count(graph: Graph, sequence: Sequence[Node | Copy]) -> None:
 
 
 def _consume(tensor: Tensor) -> None:
-    while tensor.__class__ is not Node:
-        tensor = tensor.source  # type: ignore[union-attr]
+    while not isinstance(tensor, Node):
+        tensor = tensor.source
     tensor.consumed = True
 
 

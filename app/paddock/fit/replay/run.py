@@ -7,7 +7,7 @@ from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
 from paddock.fit.replay import dense, hybrid, mla, mtp, plan
-from paddock.fit.replay.nodes import NotDescribed
+from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
@@ -24,7 +24,7 @@ def _grow(b: Build) -> None:
     elif arch in dense.GRAPHED or not b.shape.known:
         dense.build(b)
     else:
-        raise NotDescribed
+        raise NotDescribedError
 
 
 def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> closed.ComputeEstimate | None:
@@ -35,11 +35,16 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
         flash = sizes.flash and not _flash_lost(shape, sizes, levers, weights)
         b = Build(shape, sizes, weights, flash=flash)
         _grow(b)
-    except NotDescribed:
+    except NotDescribedError:
         return None
     offload = next((i for i, d in enumerate(placement.devices) if d.offloads_ops), None) if levers.op_offload else None
-    found = plan.peaks(b.g, devices, [*(d.align for d in placement.devices), 32],
-                       pipeline=closed.pipelined(levers, placement), offload=offload)
+    found = plan.peaks(
+        b.g,
+        devices,
+        [*(d.align for d in placement.devices), 32],
+        pipeline=closed.pipelined(levers, placement),
+        offload=offload,
+    )
     by_device = dict(enumerate(found[:-1]))
     by_device[HOST] = found[-1]
     return closed.ComputeEstimate(by_device, replayed=True)
@@ -51,8 +56,13 @@ def _flash_lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) ->
     Only hybrids are probed here: in the others the probe never finds one (llama-context.cpp, resolve_fused_ops).
     """
     placement = weights.placement
-    if (levers.flash != "auto" or shape.architecture not in hybrid.GRAPHED or sizes.mtp or not placement.devices
-            or (sizes.kv_offload and HOST not in placement.layer_device)):
+    if (
+        levers.flash != "auto"
+        or shape.architecture not in hybrid.GRAPHED
+        or sizes.mtp
+        or not placement.devices
+        or (sizes.kv_offload and HOST not in placement.layer_device)
+    ):
         return False
     b = Build(shape, sizes, weights, probe=True)
     _grow(b)

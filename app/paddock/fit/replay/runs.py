@@ -75,14 +75,28 @@ def _static(shape: Shape, index: TensorIndex, staged: bool) -> list[int]:
         signs: list[int] = []
         for layer in range(shape.layers):
             block = layer % loop if shape.architecture == "nanbeige" else layer
-            tensors = tuple((index.suffix(i), index.tensors[i].shape,
-                             index.tensors[i].nbytes if staged else 0) for i in index.by_block[block])
-            key = (tensors, shape.heads[layer], shape.kv_heads[layer], shape.head_k[layer], shape.head_v[layer],
-                   shape.feed_forward[layer], shape.experts_used[layer], shape.swa[layer], shape.recurrent[layer],
-                   shape.indexer_full[layer], layer >= shape.own_kv_layers, layer < deep,
-                   layer % 4 if shape.architecture in _BY_PLACE else 0, layer % loop == loop - 1,
-                   layer < shape.integer("leading_dense_block_count"),
-                   tuple(v[layer] > 0 if layer < len(v) else False for v in limits))
+            tensors = tuple(
+                (index.suffix(i), index.tensors[i].shape, index.tensors[i].nbytes if staged else 0)
+                for i in index.by_block[block]
+            )
+            key = (
+                tensors,
+                shape.heads[layer],
+                shape.kv_heads[layer],
+                shape.head_k[layer],
+                shape.head_v[layer],
+                shape.feed_forward[layer],
+                shape.experts_used[layer],
+                shape.swa[layer],
+                shape.recurrent[layer],
+                shape.indexer_full[layer],
+                layer >= shape.own_kv_layers,
+                layer < deep,
+                layer % 4 if shape.architecture in _BY_PLACE else 0,
+                layer % loop == loop - 1,
+                layer < shape.integer("leading_dense_block_count"),
+                tuple(v[layer] > 0 if layer < len(v) else False for v in limits),
+            )
             signs.append(seen.setdefault(key, len(seen)))
         index.signs[staged] = signs
     return index.signs[staged]

@@ -29,8 +29,13 @@ class States:
         g = self.b.g
         g.expand(_inplace(self.b, cache))
         count = self.slots if scan is None else self.slots - 1
-        rows = Node(GATHER, (_look(self.b, cache), self.copy if scan is None else self.tail), F32, (elements, count, 1, 1),
-                    4 * elements * count)
+        rows = Node(
+            GATHER,
+            (_look(self.b, cache), self.copy if scan is None else self.tail),
+            F32,
+            (elements, count, 1, 1),
+            4 * elements * count,
+        )
         out: Tensor = g.view(rows, elements, self.slots) if scan is None else scan(_look(self.b, cache), self.main)
         g.expand(out)
         g.expand(_copied(self.b, g.view(rows, elements, 0), cache))
@@ -66,7 +71,11 @@ def _last(b: Build, joined: Node, kept: int) -> View:
 def mamba(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     """Mamba 1: a scan whose decay differs per channel."""
     g, shape = b.g, b.shape
-    inner, state, conv = shape.integer("ssm.inner_size"), shape.integer("ssm.state_size"), shape.integer("ssm.conv_kernel")
+    inner, state, conv = (
+        shape.integer("ssm.inner_size"),
+        shape.integer("ssm.state_size"),
+        shape.integer("ssm.conv_kernel"),
+    )
     rank = shape.integer("ssm.time_step_rank")
     r_cache, s_cache = s.cache(layer, shape.state_r), s.cache(layer, shape.state_s)
     history = s.read(r_cache, shape.state_r)
@@ -113,8 +122,19 @@ def _convolved(b: Build, s: States, layer: int, history: Tensor, x: Tensor, cach
     return g.same(_biased(b, cur, b.lw(layer, "ssm_conv1d.bias")))
 
 
-def _scanned(b: Build, s: States, cache: Node, x: Tensor, dt: Tensor, decay: Tensor | None, gate_b: Tensor,
-             gate_c: Tensor, inner: int, state: int, kept: int) -> Node:
+def _scanned(
+    b: Build,
+    s: States,
+    cache: Node,
+    x: Tensor,
+    dt: Tensor,
+    decay: Tensor | None,
+    gate_b: Tensor,
+    gate_c: Tensor,
+    inner: int,
+    state: int,
+    kept: int,
+) -> Node:
     g = b.g
     total = inner * b.u + kept * state * inner * s.slots
     made: list[Node] = []
@@ -132,7 +152,11 @@ def _scanned(b: Build, s: States, cache: Node, x: Tensor, dt: Tensor, decay: Ten
 def mamba2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     """Mamba 2: one decay per head, groups share the gates."""
     g, shape, u = b.g, b.shape, b.u
-    inner, state, conv = shape.integer("ssm.inner_size"), shape.integer("ssm.state_size"), shape.integer("ssm.conv_kernel")
+    inner, state, conv = (
+        shape.integer("ssm.inner_size"),
+        shape.integer("ssm.state_size"),
+        shape.integer("ssm.conv_kernel"),
+    )
     heads, groups = shape.integer("ssm.time_step_rank"), shape.integer("ssm.group_count")
     head = inner // max(1, heads)
     wide = inner + 2 * groups * state
@@ -158,7 +182,11 @@ def mamba2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
 def plamo2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     """PLaMo 2's form of Mamba: heads interleaved, gates normed."""
     g, shape, u = b.g, b.shape, b.u
-    inner, state, conv = shape.integer("ssm.inner_size"), shape.integer("ssm.state_size"), shape.integer("ssm.conv_kernel")
+    inner, state, conv = (
+        shape.integer("ssm.inner_size"),
+        shape.integer("ssm.state_size"),
+        shape.integer("ssm.conv_kernel"),
+    )
     heads, groups = shape.integer("ssm.time_step_rank"), shape.integer("ssm.group_count")
     head = inner // max(1, heads)
     r_cache, s_cache = s.cache(layer, shape.state_r), s.cache(layer, shape.state_s)
@@ -168,21 +196,41 @@ def plamo2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     x_in = g.cont(g.view(zx, head, heads, s.each, s.slots), (head * heads, s.each, s.slots, 1))
     z = g.view(zx, head, heads, s.each, s.slots, size=zx.size - 4 * head)
     wide = inner + 2 * groups * state
-    joined = g.new([g.view(history, conv - 1, wide, s.slots), g.view(x_in, inner, s.each, s.slots)], conv - 1 + s.each,
-                   wide if groups else inner, s.slots)
+    joined = g.new(
+        [g.view(history, conv - 1, wide, s.slots), g.view(x_in, inner, s.each, s.slots)],
+        conv - 1 + s.each,
+        wide if groups else inner,
+        s.slots,
+    )
     s.store(_last(b, joined, conv - 1), r_cache)
     cur = g.same(g.new([joined, *_known(b.lw(layer, "ssm_conv1d.weight"))], inner, s.each, s.slots))
     mixed = b.mm(b.lw(layer, "ssm_x.weight"), cur)
     row, rank = mixed.ne[0], max(64, shape.embedding // 16)
-    gates = [b.norm(g.view(mixed, state, s.each, s.slots, size=4 * (row * (u - 1) + state)),
-                    b.lw(layer, f"ssm_{n}_norm.weight")) for n in "bc"]
-    dt: Tensor = b.norm(g.view(mixed, rank, s.each, s.slots, size=4 * (row * (u - 1) + rank)),
-                        b.lw(layer, "ssm_dt_norm.weight"))
+    gates = [
+        b.norm(
+            g.view(mixed, state, s.each, s.slots, size=4 * (row * (u - 1) + state)), b.lw(layer, f"ssm_{n}_norm.weight")
+        )
+        for n in "bc"
+    ]
+    dt: Tensor = b.norm(
+        g.view(mixed, rank, s.each, s.slots, size=4 * (row * (u - 1) + rank)), b.lw(layer, "ssm_dt_norm.weight")
+    )
     dt = _biased(b, b.mm(b.lw(layer, "ssm_dt.weight"), dt), b.lw(layer, "ssm_dt.bias"))
     decay, skip = b.lw(layer, "ssm_a"), b.lw(layer, "ssm_d")
     heads_x = g.view(cur, head, heads, s.each, s.slots)
-    out = _scanned(b, s, s_cache, heads_x, dt, g.view(decay, 1, heads) if decay is not None else None,
-                   g.view(gates[0], state, 1, s.each, s.slots), g.view(gates[1], state, 1, s.each, s.slots), inner, state, 1)
+    out = _scanned(
+        b,
+        s,
+        s_cache,
+        heads_x,
+        dt,
+        g.view(decay, 1, heads) if decay is not None else None,
+        g.view(gates[0], state, 1, s.each, s.slots),
+        g.view(gates[1], state, 1, s.each, s.slots),
+        inner,
+        state,
+        1,
+    )
     scaled = g.same(heads_x, *([g.view(skip, 1, heads)] if skip is not None else []))
     y = g.same(g.view(out, head, heads, s.each, s.slots), scaled)
     y = g.new([g.cont(z), y], head, heads, s.each, s.slots)
@@ -199,7 +247,9 @@ def short_convolution(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     mixed = g.same(parts[0], parts[2])
     cache = s.cache(layer, shape.state_r)
     history = s.read(cache, shape.state_r)
-    joined = g.new([g.view(history, kept, wide, s.slots), g.view(mixed, s.each, wide, s.slots)], kept + s.each, wide, s.slots)
+    joined = g.new(
+        [g.view(history, kept, wide, s.slots), g.view(mixed, s.each, wide, s.slots)], kept + s.each, wide, s.slots
+    )
     for _ in range(min(s.each, s.snapshots)):
         s.store(_last(b, joined, kept), cache)
     out = g.new([joined, *_known(b.lw(layer, "shortconv.conv.weight"))], wide, s.each, s.slots)
@@ -212,8 +262,19 @@ def unit(b: Build, x: Tensor) -> Node:
     return b.g.same(b.g.same(x))
 
 
-def delta(b: Build, s: States, cache: Node, q: Tensor, k: Tensor, v: Tensor, gate: Tensor, beta: Tensor, state: Tensor,
-          head: int, heads: int) -> View:
+def delta(
+    b: Build,
+    s: States,
+    cache: Node,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    gate: Tensor,
+    beta: Tensor,
+    state: Tensor,
+    head: int,
+    heads: int,
+) -> View:
     """The gated delta rule, fused; the new state goes back to the cache."""
     g = b.g
     out = g.new([q, k, v, gate, beta, state], head * heads, b.u + s.snapshots * head * s.slots)
@@ -224,7 +285,11 @@ def delta(b: Build, s: States, cache: Node, q: Tensor, k: Tensor, v: Tensor, gat
 def gated_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     """The linear attention of Qwen3-Next and Qwen3.5."""
     g, shape, u = b.g, b.shape, b.u
-    inner, key, conv = shape.integer("ssm.inner_size"), shape.integer("ssm.state_size"), shape.integer("ssm.conv_kernel")
+    inner, key, conv = (
+        shape.integer("ssm.inner_size"),
+        shape.integer("ssm.state_size"),
+        shape.integer("ssm.conv_kernel"),
+    )
     k_heads, v_heads = shape.integer("ssm.group_count"), shape.integer("ssm.time_step_rank")
     head = inner // max(1, v_heads)
     mixed, z = _mixed(b, s, layer, x, key, head, k_heads, v_heads)
@@ -249,8 +314,16 @@ def gated_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     return b.mm(b.lw(layer, "ssm_out.weight"), g.view(y, head * v_heads, s.each, s.slots), b.lw(layer, "ssm_out.scale"))
 
 
-def _mixed(b: Build, s: States, layer: int, x: Tensor, key: int, head: int, k_heads: int, v_heads: int,
-           ) -> tuple[Tensor, Tensor]:
+def _mixed(
+    b: Build,
+    s: States,
+    layer: int,
+    x: Tensor,
+    key: int,
+    head: int,
+    k_heads: int,
+    v_heads: int,
+) -> tuple[Tensor, Tensor]:
     """q, k and v beside each other, and the output gate z."""
     g = b.g
     fused = b.lw(layer, "attn_qkv.weight")
@@ -262,7 +335,9 @@ def _mixed(b: Build, s: States, layer: int, x: Tensor, key: int, head: int, k_he
     both = b.mm(b.lw(layer, "ssm_in.weight"), x)
     share = head * v_heads // k_heads
     z_out = g.cont(g.view(both, share, k_heads, s.each, s.slots))
-    flat = [g.cont(g.view(both, n, k_heads, s.each, s.slots), (n * k_heads, s.each, s.slots, 1)) for n in (key, key, share)]
+    flat = [
+        g.cont(g.view(both, n, k_heads, s.each, s.slots), (n * k_heads, s.each, s.slots, 1)) for n in (key, key, share)
+    ]
     joined = g.new([flat[0], flat[1]], 2 * key * k_heads, s.each, s.slots)
     return g.new([joined, flat[2]], (2 * key + share) * k_heads, s.each, s.slots), z_out
 
@@ -278,7 +353,9 @@ def _gates(b: Build, s: States, layer: int, x: Tensor, k_heads: int, v_heads: in
     else:
         raw = b.mm(b.lw(layer, "ssm_beta.weight"), x, b.lw(layer, "ssm_beta.scale"))
         beta = g.same(g.view(raw, 1, v_heads, s.each, s.slots))
-        alpha = g.view(b.mm(b.lw(layer, "ssm_alpha.weight"), x, b.lw(layer, "ssm_alpha.scale")), v_heads, s.each, s.slots)
+        alpha = g.view(
+            b.mm(b.lw(layer, "ssm_alpha.weight"), x, b.lw(layer, "ssm_alpha.scale")), v_heads, s.each, s.slots
+        )
     decay = g.same(g.same(g.same(alpha, *_known(b.lw(layer, "ssm_dt.bias")))), *_known(b.lw(layer, "ssm_a")))
     return g.view(decay, 1, v_heads, s.each, s.slots), g.view(beta, 1, v_heads, s.each, s.slots)
 
@@ -308,12 +385,27 @@ def kimi_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     return b.mm(b.lw(layer, "attn_output.weight"), g.cont(mixed, (inner, u, 1, 1)))
 
 
-def _kda_part(b: Build, s: States, layer: int, name: str, x: Tensor, history: Tensor, cache: Node, inner: int, head: int,
-              heads: int, conv: int) -> Tensor:
+def _kda_part(
+    b: Build,
+    s: States,
+    layer: int,
+    name: str,
+    x: Tensor,
+    history: Tensor,
+    cache: Node,
+    inner: int,
+    head: int,
+    heads: int,
+    conv: int,
+) -> Tensor:
     g, u = b.g, b.u
     projected: Tensor = b.mm(b.lw(layer, f"attn_{name}.weight"), x)
-    joined = g.new([g.view(history, conv - 1, inner, s.slots), g.view(projected, inner, s.each, s.slots)],
-                   conv - 1 + s.each, inner, s.slots)
+    joined = g.new(
+        [g.view(history, conv - 1, inner, s.slots), g.view(projected, inner, s.each, s.slots)],
+        conv - 1 + s.each,
+        inner,
+        s.slots,
+    )
     s.store(_last(b, joined, conv - 1), cache)
     weight = b.lw(layer, f"ssm_conv1d_{name}.weight")
     cur = g.new([joined, *([g.view(weight, conv, inner)] if weight is not None else [])], inner, s.each, s.slots)
