@@ -12,24 +12,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from serverkit import FAKE, Kit, environment
+from serverkit import FAKE, Kit, environment, gone_within, owner, session_of
 
 from paddock.server import ServerSpec, State, Supervisor
 from paddock.server.life import Timing
 from paddock.server.port import free_port
-from paddock.server.posix import birth
 
 ON_LINUX = sys.platform == "linux"
-SUPPORT = FAKE.parent
-
-
-def gone_within(pid: int, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if birth(pid) is None:
-            return True
-        time.sleep(0.02)
-    return birth(pid) is None
 
 
 def test_a_server_that_ignores_being_asked_is_killed_and_it_is_said(kit: Kit) -> None:
@@ -183,17 +172,6 @@ def test_no_warden_and_no_zombie_is_left_after_a_stop(kit: Kit) -> None:
     assert session_of(pid) == []
 
 
-def session_of(leader: int) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except (OSError, psutil.Error):
-            continue
-    return found
-
-
 def test_the_server_sees_its_own_environment_and_arguments_alone(kit: Kit, tmp_path: Path) -> None:
     script = tmp_path / "show.sh"
     script.write_text('#!/bin/sh\nenv; echo "arguments: $@"; exit 3\n')
@@ -215,28 +193,6 @@ def test_a_server_started_from_a_short_lived_thread_lives_on(kit: Kit) -> None:
     recorder.wait_for(State.READY)
     assert supervisor.client().health().ok
     assert supervisor.state is State.READY
-
-
-OWNER = """
-import sys, time
-sys.path[:0] = sys.argv[1].split(":")
-from serverkit import Kit
-from paddock.server import State
-import pathlib, tempfile
-kit = Kit(pathlib.Path(tempfile.gettempdir()))
-supervisor, recorder = kit.ready(*sys.argv[2:])
-print(supervisor.pid, flush=True)
-time.sleep(60)
-"""
-
-
-def owner(*flags: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], int]:
-    """A second Paddock that keeps a server."""
-    places = f"{SUPPORT}:{Path(sys.modules['paddock'].__file__ or '').parents[1]}"
-    process = subprocess.Popen([sys.executable, "-c", OWNER, places, *flags], stdout=subprocess.PIPE, text=True,
-                               env=env or dict(os.environ))
-    assert process.stdout is not None
-    return process, int(process.stdout.readline())
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -10,9 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from paddock.server import Exit, LogLine, ServerSpec, State, Supervisor
 from paddock.server.life import Timing
 from paddock.server.port import free_port
+from paddock.server.posix import birth
 
 FAKE = Path(__file__).with_name("fakeserver.py")
 QUICK = Timing(ask_again=0.4, kill=0.3, sweep=0.2, last_lines=0.4, probe=0.03, back_off=0.05, unproven=0.2)
@@ -107,3 +111,45 @@ class Kit:
         supervisor.start()
         assert recorder.wait_for(State.READY, State.FAILED) is State.READY, (recorder.exits[-1], recorder.texts[-5:])
         return supervisor, recorder
+
+
+def gone_within(pid: int, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if birth(pid) is None:
+            return True
+        time.sleep(0.02)
+    return birth(pid) is None
+
+
+def session_of(leader: int) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (OSError, psutil.Error):
+            continue
+    return found
+
+
+OWNER = """
+import sys, time
+sys.path[:0] = sys.argv[1].split(":")
+from serverkit import Kit
+from paddock.server import State
+import pathlib, tempfile
+kit = Kit(pathlib.Path(tempfile.gettempdir()))
+supervisor, recorder = kit.ready(*sys.argv[2:])
+print(supervisor.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def owner(*flags: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], int]:
+    """A second Paddock that keeps a server."""
+    places = f"{FAKE.parent}:{Path(sys.modules['paddock'].__file__ or '').parents[1]}"
+    process = subprocess.Popen([sys.executable, "-c", OWNER, places, *flags], stdout=subprocess.PIPE, text=True,
+                               env=env or dict(os.environ))
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())

@@ -170,7 +170,7 @@ class Life:
     def _watch_over(self, pid: int) -> None:
         known = self._spec.port or self._spec.unix_socket
         self._client = Client.of(self._spec, self._timing.health) if known else None
-        self._meter = LoadMeter(pid, self._spec.model_bytes, self._clock)
+        self._meter = LoadMeter(pid, self._spec.model_bytes, self._clock, self._start)
 
     def announced(self, line: str) -> None:
         """From the reader's thread: a line "listening on …", a hint to look at once; tells the port that 0 became."""
@@ -211,12 +211,16 @@ class Life:
             self._board.port = self._announced_port
             self._client = Client.of(self._spec, self._timing.health, port=self._board.port)
         answer = self._client.health()
-        self._board.progress = self._meter.measure()
         if answer.status is Status.OK:
             if self._is_ours() and not self._child.ended() and self._wanted() is Wanted.RUN:
                 self._become_ready()
-        elif answer.status is Status.LOADING and self._board.state is State.STARTING:
+            return
+        if answer.status is Status.LOADING and self._board.state is State.STARTING:
             self._change(State.LOADING, None)
+        if self._board.state is State.LOADING:
+            self._board.progress = self._meter.measure()
+        else:
+            self._board.progress = Progress(None, self._clock() - self._start)
 
     def _is_ours(self) -> bool:
         """Whether it is our child that answers: it listens on the port, or said so, or names our model.

@@ -120,6 +120,8 @@ def _not_bindable(spec: ServerSpec, error: OSError) -> Diagnosis:
 
 def check_socket_file(path: Path) -> Diagnosis | None:
     """A socket file left behind is removed, since llama-server would fail on it; one that answers is somebody's."""
+    if not hasattr(socket, "AF_UNIX"):
+        return None
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
             return Diagnosis("socket-taken", Text("{path} exists and is not a socket.", path=str(path)),

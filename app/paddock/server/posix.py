@@ -70,14 +70,24 @@ def kill_all(pid: int) -> None:
 
 
 def others_live(pid: int) -> bool:
-    """Whether anything of the server's process group is left."""
+    """Whether anything of the server's process group is left that is not a zombie.
+
+    Zombies do not count: in a container nobody may reap them, and they hold nothing.
+    """
     try:
         os.killpg(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    return any(_group_of(other) == pid and birth(other) is not None for other in psutil.pids())
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
