@@ -80,7 +80,9 @@ def test_a_server_that_cannot_bind_is_diagnosed_from_its_line(
     assert State.READY not in recorder.states
     assert supervisor.exit is not None
     assert supervisor.exit.diagnosis is not None
-    assert supervisor.exit.diagnosis.id == "port-not-bound"
+    assert supervisor.exit.diagnosis.id == "port-taken"
+    assert str(os.getpid()) in str(supervisor.exit.diagnosis.cause)
+    assert "couldn't bind" in (supervisor.exit.diagnosis.line or "")
 
 
 def test_connections_that_are_still_closing_do_not_make_a_port_taken(kit: Kit) -> None:

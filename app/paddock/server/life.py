@@ -323,7 +323,7 @@ class Life:
                 "load-timeout", Text("The model was not loaded within {seconds} s.", seconds=self._spec.load_timeout_s),
                 Text("Look at the log; give it more time, or a smaller model."))
         else:
-            found = self._book.diagnoser.conclude(code)
+            found = port.refine(self._book.diagnoser.conclude(code), self._spec)
         if self._board.ready_at is None:
             self._change(State.FAILED, Exit(code, exits.reason(code), self._forced, found))
         elif code == 0:

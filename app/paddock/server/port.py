@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -102,6 +103,14 @@ def _taken(spec: ServerSpec) -> Diagnosis:
                      pid=who[0])
     return Diagnosis("port-taken", cause, Text("Use another port, {other} is free; or end that program.", other=other),
                      edits=(("port", (str(other),)),))
+
+
+def refine(found: Diagnosis | None, spec: ServerSpec) -> Diagnosis | None:
+    """A server that said it could not listen: name who holds the port, where somebody still does."""
+    if found is None or found.id != "port-not-bound" or not 0 < spec.port < 65536:
+        return found
+    error = _bind_error(spec.host, spec.port)
+    return replace(_taken(spec), line=found.line) if error is not None and error.errno == errno.EADDRINUSE else found
 
 
 def _not_bindable(spec: ServerSpec, error: OSError) -> Diagnosis:
