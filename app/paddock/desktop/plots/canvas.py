@@ -46,15 +46,15 @@ class Scale(QWidget):
         height, line = self.height(), painter.fontMetrics().height()
         side = Qt.AlignmentFlag.AlignLeft if self._right else Qt.AlignmentFlag.AlignRight
         for share in (0.0, 0.5, 1.0):
-            middle = PAD + (1 - share) * (height - 2 * PAD)
+            middle = PAD_TOP + (1 - share) * (height - PAD_TOP - PAD_BOTTOM)
             top = min(max(middle - line / 2, 0), height - line)
             box = QRectF(5 if self._right else 0, top, self.width() - (5 if self._right else 6), line)
             painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), short_text(self._top * share, self.kilo))
         painter.end()
 
 
-PAD = 6
-"""Pixels above the top and below 0 inside a plot: room for half a figure of the scale."""
+PAD_TOP, PAD_BOTTOM = 16, 6
+"""Pixels inside a plot above the top (room for its title) and below 0 (for half a figure of the scale)."""
 
 
 class Backdrop(pg.GraphicsObject):  # type: ignore[misc]
@@ -194,11 +194,12 @@ class Canvas(QWidget):
     def set_range(self, start: float, end: float, top: float, second_top: float = 0.0, second_colour: int = 0,
                   ticks: list[float] | None = None, gaps: list[tuple[float, float]] | None = None) -> None:
         """Both ranges at once; y from 0 to `top` with the fixed pads above and below."""
-        pad = PAD / max(self.view.height() - 2 * PAD, 1)
-        self.box.setRange(xRange=(start, end), yRange=(-top * pad, top * (1 + pad)), padding=0, disableAutoRange=True)
+        room = max(self.view.height() - PAD_TOP - PAD_BOTTOM, 1)
+        low, high = -PAD_BOTTOM / room, 1 + PAD_TOP / room
+        self.box.setRange(xRange=(start, end), yRange=(top * low, top * high), padding=0, disableAutoRange=True)
         self.left.set_top(top)
         if self.second is not None and second_top:
-            self.second.setYRange(-second_top * pad, second_top * (1 + pad), padding=0)
+            self.second.setYRange(second_top * low, second_top * high, padding=0)
             self.right.set_top(second_top, second_colour)
         self.backdrop.set_view(start, end, top, ticks or [], gaps or [])
 

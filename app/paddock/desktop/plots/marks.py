@@ -13,9 +13,23 @@ from paddock.desktop.plots.canvas import LEFT, RIGHT
 from paddock.desktop.plots.legend import WIDTH
 from paddock.desktop.plots.scale import clock_text
 from paddock.session.model import Event
+from paddock.text import Text
 
-SHOWN_KINDS = ("mark", "issue", "memory", "state", "log")
-"""Requests have their lanes; the other events get a flag."""
+_SHOWN_KINDS = ("mark", "issue", "state", "log")
+_PASSING = ("starting", "loading", "stopping")
+
+
+def has_flag(event: Event) -> bool:
+    """Requests have their lanes, memory its plot, passing states are seen by what follows; the rest gets a flag."""
+    return event.kind in _SHOWN_KINDS and event.text not in _PASSING
+
+
+def flag_text(event: Event) -> str:
+    """States are stored by their id; everything else is a text already."""
+    if event.kind != "state":
+        return event.text
+    words = {"ready": Text("ready"), "stopped": Text("stopped"), "failed": Text("failed"), "crashed": Text("crashed")}
+    return str(words.get(event.text, event.text))
 
 
 def place_flags(marks: Sequence[tuple[float, float, float]], right: float) -> list[tuple[bool, bool]]:
@@ -60,7 +74,7 @@ class EventStrip(QWidget):
         painter.setFont(plain)
         metrics = painter.fontMetrics()
         marks = [(self._x(e.t), max(14.0, metrics.horizontalAdvance(str(n)) + 6.0),
-                  float(min(metrics.horizontalAdvance(e.text), 220))) for n, e in self._events]
+                  float(min(metrics.horizontalAdvance(flag_text(e)), 220))) for n, e in self._events]
         for (number, mark), (x, flag, label), (shown, labelled) in zip(
                 self._events, marks, place_flags(marks, self.width()), strict=True):
             if not shown:
@@ -77,12 +91,12 @@ class EventStrip(QWidget):
                 painter.setFont(plain)
                 painter.setPen(ink.role("text2"))
                 painter.drawText(QRectF(box.right() + 4, 0, label + 2, 16), int(Qt.AlignmentFlag.AlignVCenter),
-                                 metrics.elidedText(mark.text, Qt.TextElideMode.ElideRight, int(label) + 1))
+                                 metrics.elidedText(flag_text(mark), Qt.TextElideMode.ElideRight, int(label) + 1))
         painter.end()
 
     def event(self, event: object) -> bool:
         if isinstance(event, QHelpEvent):
-            near = [f"{n}  {clock_text(e.t)}  {e.text}" for n, e in self._events
+            near = [f"{n}  {clock_text(e.t)}  {flag_text(e)}" for n, e in self._events
                     if abs(self._x(e.t) - event.pos().x()) < 8]
             QToolTip.showText(event.globalPos(), "\n".join(near), self)
             return True

@@ -76,7 +76,9 @@ def short_text(value: float, kilo: float = 1000.0) -> str:
             scaled = value / limit
             whole = scaled >= 10 or abs(scaled - round(scaled)) < 0.05
             return f"{scaled:.0f}{name}" if whole else f"{scaled:.1f}{name}"
-    return f"{value:.0f}" if abs(value - round(value)) < 1e-9 else f"{value:.1f}"
+    if abs(value - round(value)) < 1e-9:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value * 10 - round(value * 10)) < 1e-6 else f"{value:.2f}"
 
 
 def visible(t: Floats, start_s: float, end_s: float) -> slice:
@@ -112,6 +114,18 @@ def thin(t: Floats, y: Floats, part: slice, most: int) -> tuple[Floats, Floats]:
 def peak(y: Floats) -> float:
     """The highest figure; NaN where there is none."""
     return float(np.fmax.reduce(y)) if len(y) else math.nan
+
+
+def hold_lone(y: Floats) -> Floats:
+    """A value with gaps on both sides is held for one sample more, so that a line has something to draw."""
+    if len(y) < 2:
+        return y
+    known = np.isfinite(y)
+    before = np.concatenate(([False], known[:-1]))
+    lone = known[:-1] & ~before[:-1] & ~known[1:]
+    out = y.copy()
+    out[1:][lone] = y[:-1][lone]
+    return out
 
 
 def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

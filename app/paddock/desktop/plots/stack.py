@@ -13,7 +13,7 @@ from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.glass import Glass
 from paddock.desktop.plots.lanes import Lanes
 from paddock.desktop.plots.legend import WIDTH, Legend
-from paddock.desktop.plots.marks import SHOWN_KINDS, EventStrip, Ruler
+from paddock.desktop.plots.marks import EventStrip, Ruler, has_flag
 from paddock.desktop.plots.scale import time_ticks
 from paddock.desktop.plots.views import ContextPlot, LoadPlot, MemoryPlot, Plot, SpeedPlot, Window
 from paddock.desktop.theme import theme
@@ -23,6 +23,7 @@ PULL_MS = 100
 LABEL_EVERY = 5
 """Legend texts and descriptions change at every fifth pull: 2 Hz."""
 _LEAST_SPAN_S = 2.0
+_YOUNG_SPANS_S = (15.0, 30.0, 60.0)
 
 
 class PlotStack(QWidget):
@@ -150,9 +151,11 @@ class PlotStack(QWidget):
         if self._span_s is None:
             self._start, self._end = 0.0, now
         else:
-            # A young session grows from the left; later the window moves along.
-            self._start = max(0.0, now - self._span_s)
-            self._end = self._start + self._span_s
+            # A young session fills a shorter window first; later the window moves along.
+            span = next((s for s in _YOUNG_SPANS_S if s >= now), self._span_s)
+            span = min(span, self._span_s)
+            self._start = max(0.0, now - span)
+            self._end = self._start + span
 
     # -- drawing -------------------------------------------------------------------------------------------------------
 
@@ -179,7 +182,7 @@ class PlotStack(QWidget):
 
     def numbered_events(self) -> list[tuple[int, Event]]:
         """The events that carry a flag, numbered over the whole session."""
-        return list(enumerate((e for e in self.frame.events if e.kind in SHOWN_KINDS), start=1))
+        return list(enumerate((e for e in self.frame.events if has_flag(e)), start=1))
 
     @property
     def moment(self) -> float:

@@ -11,10 +11,10 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from paddock.desktop.plots import ink
-from paddock.desktop.plots.canvas import Area, Canvas
+from paddock.desktop.plots.canvas import PAD_TOP, Area, Canvas
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Row
-from paddock.desktop.plots.scale import Floats, calm_top, peak, power_top
+from paddock.desktop.plots.scale import Floats, calm_top, hold_lone, peak, power_top
 from paddock.text import Text
 from paddock.units import GIB, MINUS, count_text, missing, number_text
 
@@ -37,7 +37,8 @@ def figure(value: float, digits: int = 0) -> str:
 
 
 def rate(value: float) -> str:
-    return figure(value, 0 if not missing(value) and abs(value) >= 100 else 1)
+    """Tokens per second; nothing going on is no speed."""
+    return "–" if missing(value) or value == 0 else figure(value, 0 if not missing(value) and abs(value) >= 100 else 1)
 
 
 class Plot(Canvas):
@@ -102,7 +103,7 @@ class SpeedPlot(Plot):
 
     def draw(self, frame: Frame, window: Window) -> None:
         high = self._feed(self._generation, frame, "generation_per_s", window)
-        prompt = self._feed(self._prompt, frame, "prompt_per_s", window)
+        prompt = self._feed_prompt(frame, window)
         wanted = np.fmax(high, self._usual_value if self._usual_value is not None else math.nan)
         self._tops[0] = calm_top(float(wanted), self._tops[0], 10.0)
         self._tops[1] = calm_top(prompt, self._tops[1], 100.0)
@@ -110,6 +111,13 @@ class SpeedPlot(Plot):
                        frame.gaps(window.start, window.end, window.points))
         self.set_note("" if frame.requests or not math.isnan(np.fmax(high, prompt))
                       else str(Text("Waiting for the first request.")))
+
+    def _feed_prompt(self, frame: Frame, window: Window) -> float:
+        """While no prompt is read there is no speed to show: a line at 0 would be noise between the prompts."""
+        x, y = frame.cut("prompt_per_s", window.start, window.end, window.points)
+        y = hold_lone(np.where(y > 0, y, math.nan))
+        self._prompt.setData(x, y)
+        return peak(y)
 
     def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
         rows = [Row(str(Text("Generation")), 1, "line", rate(frame.at("generation_per_s", moment))),
@@ -147,7 +155,7 @@ class ContextPlot(Plot):
     def _say_limit(self, drawn: bool) -> None:
         limit = self._limit_value
         words = "" if limit is None else str(Text("limit {tokens}", tokens=count_text(limit)))
-        self.set_remark(words, below=9 if drawn else 2)
+        self.set_remark(words, below=PAD_TOP + 1 if drawn else 1)
 
     def _column(self, frame: Frame, slot: int) -> str:
         name = f"slot.{slot}.context_used"
@@ -165,10 +173,11 @@ class ContextPlot(Plot):
             if not len(y):
                 area.set_data(x, y, y)
                 continue
-            low = np.zeros_like(y) if base is None else base
             # A slot that is not known beside one that is counts as nothing; where all are unknown there is a hole.
-            upper = np.where(np.isnan(y), low, low + np.nan_to_num(y)) if base is not None else y
-            area.set_data(x, np.where(np.isnan(low), 0.0, low), upper)
+            low = np.full_like(y, math.nan) if base is None else base
+            floor, alone = np.nan_to_num(low), np.isnan(y)
+            upper = np.where(alone, low, floor + np.nan_to_num(y))
+            area.set_data(x, np.where(alone, math.nan, floor), np.where(alone, math.nan, upper))
             base = upper
             high = float(np.fmax(high, peak(upper)))
         limit = self._limit_value

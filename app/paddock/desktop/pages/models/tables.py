@@ -90,6 +90,7 @@ class FilteredTable(QWidget):
         self.view.setModel(self._proxy)
         calm_view(self.view)
         self.view.setAccessibleName(name)
+        self.view.setStyleSheet("QTableView::item{padding:0 5px}")
         self.view.setShowGrid(False)
         self.view.setWordWrap(False)
         self.view.setAlternatingRowColors(True)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from paddock.desktop import bridge
 from paddock.desktop.parts.basic import Label, button, row, tool_button
 from paddock.desktop.plots import ink
+from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
 from paddock.units import number_text, rate_text, seconds_text
@@ -95,6 +96,7 @@ class AskPane(QWidget):
         self._run: Any = None
         self._job: bridge.Job | None = None
         self._stream = _Stream()
+        self._questions: list[tuple[int, int]] = []
         self.options = AskOptions()
         self.options.hide()
         self._summary = Label(self.options.words(), "note", "text2", elide="end")
@@ -102,7 +104,6 @@ class AskPane(QWidget):
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setUndoRedoEnabled(False)
-        self.text.setMaximumBlockCount(20_000)
         self.text.setMinimumHeight(48)
         self.text.setAccessibleName(tr("Questions and answers"))
         self.text.setPlaceholderText(tr("Ask something to see how fast it answers. Nothing is kept but the timings."))
@@ -130,6 +131,7 @@ class AskPane(QWidget):
         self.options.changed.connect(self._summarise)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Cancel), self, self.cancel,
                   context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        theme().changed.connect(self.restyle)
         self.show_run(None, False)
 
     def show_run(self, run: Any, ready: bool) -> None:
@@ -138,11 +140,17 @@ class AskPane(QWidget):
             self.cancel()
             self._run = run
             self.text.clear()
+            self._questions.clear()
             self.note.setText("")
         self.input.setEnabled(ready)
         self.send.setEnabled(ready and self._job is None)
         self.input.setPlaceholderText(tr("Ask this server something") if ready
                                       else tr("The server answers once it is ready"))
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is on its way."""
+        return self._job is not None
 
     @Slot()
     def ask(self) -> None:
@@ -151,7 +159,7 @@ class AskPane(QWidget):
         if not prompt or run is None or self._job is not None or not self.input.isEnabled():
             return
         self.input.clear()
-        self._write(("\n\n" if self.text.toPlainText() else "") + prompt + "\n", "text2")
+        self._write_question(prompt)
         self.note.setText(tr("Waiting for the first token …"))
         stream = self._stream = _Stream()
         job = bridge.Job("ask")
@@ -213,16 +221,34 @@ class AskPane(QWidget):
         if text:
             if self.note.full_text() == tr("Waiting for the first token …"):
                 self.note.setText(tr("Answering …"))
-            self._write(text, "text")
+            self._write(text)
 
-    def _write(self, text: str, role: str) -> None:
+    def _write_question(self, prompt: str) -> None:
+        before = "\n\n" if self.text.document().characterCount() > 1 else ""
+        start = self.text.document().characterCount() - 1 + len(before)
+        self._write(before + prompt + "\n")
+        self._questions.append((start, start + len(prompt)))
+        self.restyle()
+
+    @Slot()
+    def restyle(self) -> None:
+        """Questions are quieter than answers, in the colours of the theme in force."""
+        form = QTextCharFormat()
+        form.setForeground(ink.role("text2"))
+        cursor = QTextCursor(self.text.document())
+        last = self.text.document().characterCount() - 1
+        for start, end in self._questions:
+            if end <= last:
+                cursor.setPosition(start)
+                cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+                cursor.setCharFormat(form)
+
+    def _write(self, text: str) -> None:
         bar = self.text.verticalScrollBar()
         at_bottom = bar.value() >= bar.maximum() - 4
         cursor = QTextCursor(self.text.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        form = QTextCharFormat()
-        form.setForeground(ink.role(role))
-        cursor.insertText(text, form)
+        cursor.insertText(text, QTextCharFormat())
         if at_bottom:
             bar.setValue(bar.maximum())
 

@@ -107,8 +107,20 @@ def acceptance(sample: Any, requests: Sequence[Request], has_draft: bool) -> Sho
     return Shown(title, _DASH, "", tr("no drafts so far") if has_draft else tr("no draft model"))
 
 
-def memory(sample: Any, setup: Setup) -> Shown:
-    """The device that holds the most of the model: what the server's processes hold beside what was predicted."""
+def allocated_bytes(actual: Mapping[str, Any] | None, device: str) -> int | None:
+    """What the engine said it allocated on a device; None where its log did not tell."""
+    if not actual:
+        return None
+    rows = [*(actual.get("main") or ()), *(actual.get("draft") or ())]
+    found = [sum(int(r.get(t) or 0) for t in ("model", "context", "compute")) for r in rows if r["name"] == device]
+    return sum(found) + int((actual.get("overhead") or {}).get(device) or 0) if found else None
+
+
+def memory(sample: Any, setup: Setup, actual: Mapping[str, Any] | None = None) -> Shown:
+    """The device that holds the most of the model: what the server's processes hold beside what was predicted.
+
+    RAM counts the program itself too, so there the prediction stands beside what the engine says it allocated.
+    """
     predicted: Mapping[str, float] = setup.predicted_bytes
     gpus = [d for d in setup.devices if predicted.get(d, 0) > 0]
     main = max(gpus, key=lambda d: predicted[d], default="Host")
@@ -129,6 +141,10 @@ def memory(sample: Any, setup: Setup) -> Shown:
         return Shown(title, _DASH, tr("GiB"), note)
     if expected is None:
         return Shown(title, _gib(used), tr("GiB"), tr("nothing was predicted"))
+    allocated = allocated_bytes(actual, main) if main == "Host" else None
+    if allocated is not None:
+        return Shown(title, _gib(used), tr("GiB"), tr("allocated {size}, predicted {expected}",
+                                                      size=_gib(allocated), expected=_gib(expected)))
     return Shown(title, _gib(used), tr("GiB"), tr("predicted {size}, {percent}", size=_gib(expected),
                                                   percent=percent_text(used / expected - 1, 1, signed=True)))
 
@@ -167,9 +183,10 @@ class FigureRow(QWidget):
             figure.show_value(one.value, one.note, one.tone, one.unit)
 
 
-def figures_of(snapshot: Any, setup: Setup, has_draft: bool) -> list[Shown]:
+def figures_of(snapshot: Any, setup: Setup, has_draft: bool, actual: Mapping[str, Any] | None = None) -> list[Shown]:
     """All six of a live run."""
     sample, requests = snapshot.sample, snapshot.requests
     last = snapshot.last_request
     return [generation(sample, last, setup.usual_per_s), prompt(sample, last), first_token(requests),
-            context(sample, setup.context_limit), acceptance(sample, requests, has_draft), memory(sample, setup)]
+            context(sample, setup.context_limit), acceptance(sample, requests, has_draft),
+            memory(sample, setup, actual)]

@@ -12,6 +12,7 @@ from paddock.desktop.pages.run.banner import Act, Message, edits_words, message_
 from paddock.desktop.pages.run.body import RunBody
 from paddock.desktop.pages.run.figures import figures_of
 from paddock.desktop.pages.run.source import LiveSource, setup_of
+from paddock.desktop.pages.sessions.rows import duration_words
 from paddock.desktop.parts.basic import Label, button, column, tool_button
 from paddock.desktop.parts.blocks import Banner, EmptyState, PageHeader
 from paddock.desktop.parts.signs import Tag
@@ -19,7 +20,7 @@ from paddock.desktop.plots import Frame
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.server.model import State
-from paddock.units import percent_text, seconds_text
+from paddock.units import percent_text
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -209,13 +210,13 @@ class RunPage(QFrame):
         run = self.run
         state = run.state
         if state is State.READY and self._source is not None and self._source.snapshot is not None:
-            words = tr("up {time}", time=seconds_text(round(self._source.snapshot.t)))
+            words = tr("up {time}", time=duration_words(self._source.snapshot.t))
         elif state in (State.STARTING, State.LOADING):
             progress = run.progress()
-            words = tr("loading, {time}", time=seconds_text(round(progress.seconds)))
+            words = tr("loading, {time}", time=duration_words(progress.seconds))
             if progress.fraction is not None:
                 words = tr("loading, ≈ {percent}, {time}", percent=percent_text(progress.fraction),
-                           time=seconds_text(round(progress.seconds)))
+                           time=duration_words(progress.seconds))
         else:
             words = {State.STOPPING: tr("stopping"), State.STOPPED: tr("stopped"), State.FAILED: tr("did not start"),
                      State.CRASHED: tr("crashed")}.get(state, "")
@@ -242,7 +243,8 @@ class RunPage(QFrame):
             stack.configure(setup)
             stack.set_frame(source.frame())
         estimate = source.run.preview.estimate
-        self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft)))
+        self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft),
+                                                   source.run.actual))
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)

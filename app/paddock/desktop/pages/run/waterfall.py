@@ -92,7 +92,8 @@ class Waterfall(QAbstractScrollArea):
             painter.setPen(ink.role("grid"))
             painter.drawLine(QPointF(x, self._head), QPointF(x, height))
             painter.setPen(ink.role("text3"))
-            painter.drawText(QRectF(x - 40, 2, 80, self._head - 4), int(Qt.AlignmentFlag.AlignCenter), clock_text(t))
+            left = min(max(x - 40, _NUMBERS - 40), width - 80 + _RIGHT)
+            painter.drawText(QRectF(left, 2, 80, self._head - 4), int(Qt.AlignmentFlag.AlignCenter), clock_text(t))
 
     def _paint_row(self, painter: QPainter, request: Request, y: float) -> None:
         end = request.t_end if request.t_end is not None else self._now

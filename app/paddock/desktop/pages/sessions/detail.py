@@ -25,7 +25,7 @@ from paddock.desktop.plots.scale import clock_text
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.server.model import LogLine
-from paddock.units import count_text, gib_text, missing, number_text, percent_text
+from paddock.units import GIB, count_text, gib_text, missing, number_text, percent_text
 
 if TYPE_CHECKING:
     from paddock.session import Series
@@ -70,7 +70,7 @@ def figures_of(detail: SessionDetail) -> list[Shown]:
     return [
         Shown(tr("Generation"), _rate(speed), tr("t/s"), note),
         Shown(tr("Prompt"), _rate(prompts), tr("t/s"),
-              tr("cached and short ones left out") if prompts is not None else tr("none that tells a speed")),
+              tr("full prompts only") if prompts is not None else tr("none that tells a speed")),
         Shown(tr("Time to first token"), "–" if first is None else number_text(first, 2 if first < 10 else 1), tr("s"),
               note),
         Shown(tr("Requests"), count_text(len(counted)), "",
@@ -98,11 +98,15 @@ def _memory(detail: SessionDetail) -> Shown:
     name, predicted, measured = found
     title = tr("Memory, RAM") if name == "Host" else tr("Memory, {device}", device=name)
     if measured is None:
-        return Shown(title, "–", tr("GiB"), tr("predicted {size}", size=gib_text(predicted)))
+        return Shown(title, "–", tr("GiB"), tr("predicted {size}", size=_gib(predicted)))
     note = tr("nothing was predicted") if not predicted else tr(
-        "predicted {size}, {percent}", size=gib_text(predicted),
+        "predicted {size}, {percent}", size=_gib(predicted),
         percent=percent_text(measured / predicted - 1, 1, signed=True))
-    return Shown(title, gib_text(measured), tr("GiB"), note)
+    return Shown(title, _gib(measured), tr("GiB"), note)
+
+
+def _gib(value: int | None) -> str:
+    return gib_text(value, 1 if value is not None and value >= 10 * GIB else 2)
 
 
 class SessionPane(QFrame):

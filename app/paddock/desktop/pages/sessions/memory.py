@@ -69,7 +69,8 @@ def compare(estimate: Mapping[str, Any] | None, actual: Mapping[str, Any] | None
             out.append(Compared(name, "total", _total(mine), _total(theirs)))
         peak = (readings.get(name) or {}).get("process_bytes")
         if peak:
-            out.append(Compared(name, "process", _total(mine), int(peak)))
+            # RAM holds the program itself too: no prediction stands against it.
+            out.append(Compared(name, "process", None if name == "Host" else _total(mine), int(peak)))
     return out
 
 
@@ -104,7 +105,8 @@ def main_device(lines: list[Compared]) -> tuple[str, int | None, int | None] | N
     totals: dict[str, tuple[int | None, int | None]] = {}
     for line in lines:
         # Lines come as terms, total, peak: the later one says more.
-        if line.term in ("total", "process") or line.device not in totals:
+        peak = line.term == "process"
+        if (line.term == "total" or (peak and line.device != "Host")) or line.device not in totals:
             totals[line.device] = (line.predicted, line.measured)
     if not totals:
         return None

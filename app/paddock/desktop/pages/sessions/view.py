@@ -127,7 +127,7 @@ class SessionsView(QTableView):
             if sum(needs[c] for c in shown) + least > room:
                 shown.discard(column)
         if sum(needs[c] for c in shown) + px(120) > room:
-            needs[STATE] = px(20) + metrics.horizontalAdvance(tr("State"))
+            needs[STATE] = px(28) + metrics.horizontalAdvance(tr("State"))
         for column, width in needs.items():
             self.setColumnHidden(column, column not in shown)
             self.setColumnWidth(column, width)
