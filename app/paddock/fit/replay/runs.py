@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from paddock.fit.architectures import DSA
 from paddock.fit.shape import Shape
 from paddock.fit.weights import TensorIndex, Weights
 
@@ -17,8 +18,11 @@ _BY_PLACE = frozenset({"smollm3", "llama4", "afmoe", "smallthinker"})
 def shortened(shape: Shape, weights: Weights, staged: bool) -> Sequence[int]:
     """The layers of the trunk with the middles of repeating runs left out, in order.
 
+    Token indexers keep a block for every layer from the start, so none of their layers can be left out.
     staged: weights themselves may be copied into the graph (op offload), so their bytes count as well.
     """
+    if shape.architecture in DSA:
+        return range(shape.layers)
     signs = _signs(shape, weights, staged)
     out: list[int] = []
     at, end = 0, len(signs)
@@ -93,6 +97,7 @@ def _static(shape: Shape, index: TensorIndex, staged: bool) -> list[int]:
                 layer >= shape.own_kv_layers,
                 layer < deep,
                 layer % 4 if shape.architecture in _BY_PLACE else 0,
+                shape.architecture == "gemma3n" and layer < 10,
                 layer % loop == loop - 1,
                 layer < shape.integer("leading_dense_block_count"),
                 tuple(v[layer] > 0 if layer < len(v) else False for v in limits),
