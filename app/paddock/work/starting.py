@@ -52,8 +52,8 @@ def _refuse(preview: Preview, anyway: bool) -> None:
                        hint=Text("Install one (or run scripts/start.py), or name it with --engine PATH."))
     if preview.command.unresolved:
         raise AppError(Text("The key behind “{reference}” cannot be found.", reference=preview.command.unresolved[0]),
-                       hint=Text("Set that variable, write that file or save the key again: without it the server would "
-                                 "refuse to start."))
+                       hint=Text("Set that variable, write that file or save the key again: without it the server "
+                                 "would refuse to start."))
     if preview.errors and not anyway:
         first = preview.errors[0]
         more = len(preview.errors) - 1
@@ -115,7 +115,8 @@ def _model_facts(preview: Preview) -> dict[str, object]:
         return {}
     f = model.facts
     return {"path": str(model.path), "architecture": model.architecture, "quant": f.quant, "size": model.size_bytes,
-            "parameters": f.parameters, "layers": f.layers, "trained_context": f.trained_context, "kind": model.kind.value}
+            "parameters": f.parameters, "layers": f.layers, "trained_context": f.trained_context,
+            "kind": model.kind.value}
 
 
 def _engine_facts(preview: Preview) -> dict[str, object]:
