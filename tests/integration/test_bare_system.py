@@ -15,7 +15,6 @@ import pytest
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(7200)]
 ROOT = Path(__file__).resolve().parents[2]
-MIRROR = os.environ.get("PADDOCK_TEST_MIRROR", "http://deb.debian.org/debian")
 COPIED = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf")
 
 
@@ -24,9 +23,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A minimal Debian with python3 and a clean clone in /work/paddock."""
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         pytest.skip("needs root and debootstrap")
+    mirror = own_mirror()
+    if mirror is None:
+        pytest.skip("this is no Debian: its package mirror is not known")
     root = Path(os.environ.get("PADDOCK_TEST_CHROOT") or tmp_path_factory.mktemp("bare") / "root")
     if not (root / "usr/bin/python3").exists():
-        made = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3", "bookworm", str(root), MIRROR],
+        made = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3", mirror[1], str(root), mirror[0]],
                               capture_output=True, text=True)
         if made.returncode:
             pytest.skip(f"debootstrap could not make a system here: {made.stdout[-400:]}")
@@ -45,6 +47,17 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             subprocess.run(["umount", "-l", str(point)], check=True)
 
 
+def own_mirror() -> tuple[str, str] | None:
+    """(address, release) that this system's own package lists come from."""
+    form = ["apt-get", "indextargets", "--format", "$(SITE) $(CODENAME) $(COMPONENT)", "Created-By: Packages"]
+    done = subprocess.run(form, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        site, _, rest = line.partition(" ")
+        if rest.endswith(" main") and "security" not in site:
+            return site, rest.split()[0].removesuffix("-updates")
+    return None
+
+
 def clone(root: Path, place: str) -> None:
     target = root / place
     shutil.rmtree(target, ignore_errors=True)
@@ -55,7 +68,7 @@ def inside(root: Path, command: str, user: str = "root", home: str = "/root") ->
     env = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "CURL_", "REQUESTS_"))}
     env |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "LANG": "C.UTF-8"}
     env.pop("PIP_FIND_LINKS", None)
-    words = ["chroot", f"--userspec={user}", str(root), "/bin/sh", "-c", command]
+    words = ["nice", "chroot", f"--userspec={user}", str(root), "/bin/sh", "-c", command]
     return subprocess.run(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
