@@ -1,0 +1,66 @@
+"""Every recorded dry run of llama.cpp against the estimate, term by term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paddock.fit.answers import answer
+from paddock.launch import parse_argv
+
+MIB = 1 << 20
+DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * MIB} for name in ("RPC0", "RPC1")]
+APPROXIMATE = ("deepseek4", "qwen4exp", "glm5-next", "minimax-m3", "hy_v4", "kimi-k3", "minimax-01", "bailingmoe3",
+               "dots3note", "hrm_text", "talkie", "rwkv7", "bert", "t5")
+"""Architectures whose graphs are not replayed: their compute is a formula with a band."""
+
+
+def approximate(row: dict[str, Any]) -> bool:
+    name = row["model"].removeprefix("shape-").removeprefix("hand-").replace("defs-mm01", "minimax-01")
+    return bool(name.startswith(APPROXIMATE))
+
+
+def answered(truth: Any, row: dict[str, Any]) -> dict[str, Any]:
+    args = row["args"]
+    draft = truth.model(args[args.index("-md") + 1]) if "-md" in args else None
+    return answer({"id": 1, "devices": DEVICES}, truth.model(row["model"]), parse_argv(["--no-repack", *args]), draft)
+
+
+def differences(row: dict[str, Any], found: dict[str, Any], terms: tuple[str, ...]) -> list[str]:
+    out = []
+    for part in ("main", "draft"):
+        rows = {d["name"]: d for d in found.get(part) or []}
+        for wanted in row.get(part, []):
+            got = rows.get(wanted["name"], {"model": 0, "context": 0, "compute": 0})
+            for term in terms:
+                shared = part == "draft" and term == "model" and "-md" not in row["args"]
+                if got[term] != wanted[term] and not shared:
+                    out.append(f"{row['model']} {' '.join(row['args'])}: {part} {wanted['name']} {term} "
+                               f"{got[term]} for {wanted[term]}")
+    return out
+
+
+@pytest.mark.parametrize("kind", ["real", "spec", "toy", "shape", "hand", "defs"])
+def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kind: str) -> None:
+    wrong: list[str] = []
+    for row in truth.rows:
+        if row["set"] != kind:
+            continue
+        found = answered(truth, row)
+        if ("rejected" in row) != ("rejected" in found):
+            wrong.append(f"{row['model']} {row['args']}: {found.get('rejected', 'taken')}")
+        elif "rejected" not in row:
+            wrong += differences(row, found, ("model", "context") if approximate(row) else ("model", "context", "compute"))
+    assert len(wrong) <= (0 if kind in ("real", "spec", "defs", "hand") else 4), "\n".join(wrong[:20])
+
+
+def test_compute_by_formula_stays_near_where_a_graph_is_not_replayed(truth: Any) -> None:
+    far: list[str] = []
+    rows = [row for row in truth.rows if row["set"] == "shape" and approximate(row)]
+    for row in rows:
+        found = {d["name"]: d for d in answered(truth, row)["main"]}
+        for wanted in row["main"]:
+            if wanted["name"] != "Host" and found[wanted["name"]]["compute"] < 0.5 * wanted["compute"] - 64 * MIB:
+                far.append(f"{row['model']} {row['args']}: {found[wanted['name']]['compute']} for {wanted['compute']}")
+    assert len(far) < 0.05 * len(rows), "\n".join(far)
