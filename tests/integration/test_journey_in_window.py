@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -114,3 +117,32 @@ def test_launch_prompt_stop_and_find_it_again(qtbot: Any, window: MainWindow, wo
     window.show_page("sessions", run.session_id)
     page = window.page("sessions")
     qtbot.waitUntil(lambda: page.open_id == run.session_id, timeout=20_000)
+
+
+def test_killing_the_window_ends_the_server_and_the_next_start_shows_it(engine: Engine, sample_model: Path,
+                                                                        tmp_path: Path) -> None:
+    env = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PADDOCK_SAMPLE": str(sample_model)}
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "paddock", "--data-dir", str(data), "demo", "--seconds", "600", "--out",
+               str(tmp_path / "out")]
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as shown:
+        assert shown.stderr is not None
+        said = []
+        for line in shown.stderr:
+            said.append(line)
+            if line.startswith("Prompt:"):
+                break
+        assert shown.poll() is None, "".join(said)
+        children = psutil.Process(shown.pid).children(recursive=True)
+        shown.kill()
+        _, alive = psutil.wait_procs(children, timeout=2)
+        shown.stderr.close()
+    assert children
+    assert not alive
+    workspace = Workspace(data)
+    try:
+        (row,) = workspace.interrupted()
+        assert row.state == "interrupted"
+        assert workspace.leftovers() == []
+    finally:
+        workspace.close()
