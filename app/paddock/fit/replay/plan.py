@@ -39,8 +39,8 @@ def peaks(
     pins: nodes that are held on a backend before anything else (a running server, not the dry run).
     """
     assign(graph, devices, offload, pins)
-    sequence, inputs = split(graph, devices, pipeline)
-    return allocate(graph, sequence, inputs, devices, aligns, pipeline)
+    sequence, inputs = split(graph, pipeline)
+    return allocate(graph, sequence, inputs, aligns, pipeline)
 
 
 def assign(graph: Graph, cpu: int, offload: int | None, pins: Sequence[tuple[Node, int]]) -> None:
@@ -109,7 +109,7 @@ def _spread(nodes: Sequence[Node], cpu: int) -> None:
             node.device = 0
 
 
-def split(graph: Graph, devices: int, pipeline: bool) -> tuple[list[Node | Copy], list[Copy]]:
+def split(graph: Graph, pipeline: bool) -> tuple[list[Node | Copy], list[Copy]]:
     """Pass 5: the graph cut where the backend changes, with a copy of every source that lies elsewhere.
 
     Returns the nodes in order with each split's copies before its first node, and all copies.
@@ -161,7 +161,6 @@ def allocate(
     graph: Graph,
     sequence: Sequence[Node | Copy],
     copies: Sequence[Copy],
-    devices: int,
     aligns: Sequence[int],
     pipeline: bool,
 ) -> list[int]:
