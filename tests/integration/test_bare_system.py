@@ -15,7 +15,9 @@ import pytest
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(7200)]
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf")
+COPIED = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
+AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
+"""What this machine trusts; kept where the package ca-certificates does not write it anew."""
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if Path(name).exists():
             (root / name[1:]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(name, root / name[1:])
+    if AUTHORITIES.exists():
+        shutil.copy(AUTHORITIES, root / "etc/trusted.crt")
     mounted = []
     for name in ("proc", "dev"):
         subprocess.run(["mount", "--bind", f"/{name}", str(root / name)], check=True)
@@ -65,7 +69,8 @@ def clone(root: Path, place: str) -> None:
 
 
 def inside(root: Path, command: str, user: str = "root", home: str = "/root") -> subprocess.CompletedProcess[str]:
-    env = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "CURL_", "REQUESTS_"))}
+    env = {k: v for k, v in os.environ.items() if k.startswith("PIP_")}
+    env |= {name: "/etc/trusted.crt" for name in ("PIP_CERT", "SSL_CERT_FILE") if (root / "etc/trusted.crt").exists()}
     env |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "LANG": "C.UTF-8"}
     env.pop("PIP_FIND_LINKS", None)
     words = ["nice", "chroot", f"--userspec={user}", str(root), "/bin/sh", "-c", command]
