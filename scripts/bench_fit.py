@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "app"), str(ROOT / "tests" / "support"), str(ROOT / "tests" / "fit")]
+sys.path[:0] = [str(ROOT / "app"), str(ROOT / "tests" / "support")]
 
 import fittruth  # noqa: E402
 import ggufmake  # noqa: E402
@@ -29,8 +29,14 @@ from paddock.launch import Plan, parse_argv  # noqa: E402
 
 GIB = 1 << 30
 LARGEST = "deepseek-v3-q4km.gguf"
-TYPICAL = ("llama-3.1-8b-q4km.gguf", "qwen3-30b-a3b-q4km.gguf", "gemma-3-27b-q4km.gguf", "gpt-oss-20b-mxfp4.gguf",
-           "llama-3.3-70b-q4km.gguf", "qwen2.5-coder-7b-q4km.gguf")
+TYPICAL = (
+    "llama-3.1-8b-q4km.gguf",
+    "qwen3-30b-a3b-q4km.gguf",
+    "gemma-3-27b-q4km.gguf",
+    "gpt-oss-20b-mxfp4.gguf",
+    "llama-3.3-70b-q4km.gguf",
+    "qwen2.5-coder-7b-q4km.gguf",
+)
 BUDGETS = (fit.Budget("CUDA0", "cuda", 24 * GIB, 23 * GIB), fit.Budget("CUDA1", "cuda", 24 * GIB, 22 * GIB))
 VOCABULARY = 262_144
 LAYERS = 32
@@ -38,26 +44,36 @@ LAYERS = 32
 
 def plans() -> list[Plan]:
     """Edits as a person makes them: context, layers, slots, cache types, micro-batch."""
-    found = [parse_argv(["-c", str(context), *more.split(), *slots.split(), *batch.split()])
-             for context, more, slots, batch in product(
-                 (4096, 8192, 32768, 131072), ("", "-ngl 20", "-dev CUDA0 -ncmoe 12", "-ctk q8_0 -ctv q8_0"),
-                 ("", "-np 1"), ("", "-ub 1024"))]
+    found = [
+        parse_argv(["-c", str(context), *more.split(), *slots.split(), *batch.split()])
+        for context, more, slots, batch in product(
+            (4096, 8192, 32768, 131072),
+            ("", "-ngl 20", "-dev CUDA0 -ncmoe 12", "-ctk q8_0 -ctv q8_0"),
+            ("", "-np 1"),
+            ("", "-ub 1024"),
+        )
+    ]
     random.Random(1).shuffle(found)
     return found
 
 
 def estimates(model: gguf.ModelFile, budgets: tuple[fit.Budget, ...], rounds: int) -> list[float]:
     """Milliseconds of each."""
-    return [fit.estimate(model, plan, budgets, host_total=64 * GIB, host_free=48 * GIB).ms
-            for _ in range(rounds) for plan in plans()]
+    return [
+        fit.estimate(model, plan, budgets, host_total=64 * GIB, host_free=48 * GIB).ms
+        for _ in range(rounds)
+        for plan in plans()
+    ]
 
 
 def write(path: Path, vocabulary: bool) -> None:
     """A sparse model of 32 layers: real header, no weights."""
     metadata, tensors = ggufmake.llama(LAYERS, embedding=2048, heads=16, kv_heads=4, vocabulary=1)
     del metadata["tokenizer.ggml.tokens"]
-    tensors = [ggufmake.Tensor(t.name, (2048, VOCABULARY), t.type) if t.name in ("token_embd.weight", "output.weight") else t
-               for t in tensors]
+    tensors = [
+        ggufmake.Tensor(t.name, (2048, VOCABULARY), t.type) if t.name in ("token_embd.weight", "output.weight") else t
+        for t in tensors
+    ]
     metadata["llama.attention.layer_norm_rms_epsilon"] = 1e-5
     if vocabulary:
         metadata["tokenizer.ggml.model"] = "llama"
@@ -76,8 +92,9 @@ def write(path: Path, vocabulary: bool) -> None:
 def dry_run(command: tuple[str, ...], path: Path) -> float | None:
     """Milliseconds of the engine's dry run; None where it fails."""
     start = time.perf_counter()
-    done = subprocess.run([*command, "-fitp", "on", "-m", str(path), "-c", "8192"], capture_output=True, timeout=60,
-                          check=False)
+    done = subprocess.run(
+        [*command, "-fitp", "on", "-m", str(path), "-c", "8192"], capture_output=True, timeout=60, check=False
+    )
     if done.returncode:
         print(f"the dry run failed: {done.stderr[-300:].decode(errors='replace')}")
         return None
@@ -94,8 +111,10 @@ def ratio(command: tuple[str, ...], path: Path, rounds: int) -> float | None:
         if taken is None:
             return None
         engine_ms.append(taken)
-        own_ms += [fit.estimate(model, plan, BUDGETS[:0], host_total=64 * GIB, host_free=48 * GIB).ms
-                   for plan in asked[i::rounds]]
+        own_ms += [
+            fit.estimate(model, plan, BUDGETS[:0], host_total=64 * GIB, host_free=48 * GIB).ms
+            for plan in asked[i::rounds]
+        ]
     print(f"{path.name}: dry run {statistics.median(engine_ms):.1f} ms, estimate {statistics.median(own_ms):.2f} ms")
     return round(statistics.median(engine_ms) / statistics.median(own_ms), 1)
 
@@ -107,11 +126,13 @@ def main() -> None:
         truth = fittruth.Truth(Path(folder))
         largest = estimates(truth.model(LARGEST), BUDGETS, rounds)
         typical = [ms for name in TYPICAL for ms in estimates(truth.model(name), BUDGETS, rounds)]
-        figures = {"estimate_ms_median": round(statistics.median(largest), 2),
-                   "estimate_ms_typical_median": round(statistics.median(typical), 2),
-                   "estimate_ms_worst": round(max(largest + typical), 1)}
+        figures = {
+            "estimate_ms_median": round(statistics.median(largest), 2),
+            "estimate_ms_typical_median": round(statistics.median(typical), 2),
+            "estimate_ms_worst": round(max(largest + typical), 1),
+        }
         print(f"{len(largest)} estimates of the largest model, {len(typical)} of others")
-        found = engine.default_engine()
+        found = engine.default_engine(engine.find(), lambda c: engine.probe(c.path, source=c.source))
         command = found.tool("fit-params") if found is not None else None
         if command is None:
             print("no engine with fit-params: no ratios")

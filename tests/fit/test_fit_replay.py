@@ -98,8 +98,14 @@ def test_large_products_with_host_weights_are_done_on_the_device_that_offloads()
 
 def compute(model: ModelFile, text: str, kind: str = "rpc", count: int = 1, pins: bool = False) -> list[int]:
     budgets = tuple(Budget(f"D{i}", kind, 24 * GIB, 24 * GIB) for i in range(count))
-    found = estimate(model, parse_argv(["--no-repack", "-c", "8192", *text.split()]), budgets, host_total=GIB, host_free=GIB,
-                     pins=pins)
+    found = estimate(
+        model,
+        parse_argv(["--no-repack", "-c", "8192", *text.split()]),
+        budgets,
+        host_total=GIB,
+        host_free=GIB,
+        pins=pins,
+    )
     return [d.compute for d in found.devices]
 
 
@@ -126,8 +132,9 @@ def test_a_running_server_needs_less_on_later_devices_than_the_dry_run_says(llam
 
 @pytest.mark.parametrize("arch", ["llama", "qwen2", "newcomer"])
 def test_graphs_are_replayed_for_plain_architectures(llama: Callable[..., ModelFile], arch: str) -> None:
-    found = estimate(llama(arch), parse_argv(["-c", "4096"]), (Budget("RPC0", "rpc", GIB, GIB),), host_total=GIB,
-                     host_free=GIB)
+    found = estimate(
+        llama(arch), parse_argv(["-c", "4096"]), (Budget("RPC0", "rpc", GIB, GIB),), host_total=GIB, host_free=GIB
+    )
     device = found.device("RPC0")
     assert device is not None
     term = next(t for t in device.terms if t.id == "compute")

@@ -24,7 +24,9 @@ def plan(text: str = "") -> Plan:
     return parse_argv(["--no-repack", *text.split()])
 
 
-def run(model: ModelFile, text: str = "", budgets: tuple[Budget, ...] = TWO[:1], draft: ModelFile | None = None) -> Estimate:
+def run(
+    model: ModelFile, text: str = "", budgets: tuple[Budget, ...] = TWO[:1], draft: ModelFile | None = None
+) -> Estimate:
     return estimate(model, plan(text), budgets, draft=draft, host_total=64 * GIB, host_free=64 * GIB, pins=False)
 
 
@@ -141,18 +143,35 @@ def test_no_kv_offload_moves_the_cache_to_the_host(llama: MakeModel) -> None:
 
 
 def test_mla_keeps_one_compressed_key_per_token() -> None:
-    keys = {"block_count": 3, "embedding_length": 256, "attention.head_count": 4, "attention.head_count_kv": 1,
-            "attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192,
-            "attention.value_length_mla": 128, "context_length": 4096}
+    keys = {
+        "block_count": 3,
+        "embedding_length": 256,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 1,
+        "attention.key_length": 576,
+        "attention.value_length": 512,
+        "attention.key_length_mla": 192,
+        "attention.value_length_mla": 128,
+        "context_length": 4096,
+    }
     shape = Shape.of(make_model("deepseek2", keys, []))
     found = parts(shape, Sizes.of(shape, Levers.of(plan("-c 4096"))))
     assert [(p.layer, p.kind, p.nbytes) for p in found] == [(i, "k", 576 * 2 * 4096) for i in range(3)]
 
 
 def test_recurrent_state_grows_with_slots_and_rollback_but_not_with_context() -> None:
-    keys = {"block_count": 4, "embedding_length": 256, "attention.head_count": 4, "attention.head_count_kv": 2,
-            "context_length": 65536, "ssm.conv_kernel": 4, "ssm.inner_size": 512, "ssm.state_size": 64,
-            "ssm.group_count": 2, "nextn_predict_layers": 0}
+    keys = {
+        "block_count": 4,
+        "embedding_length": 256,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+        "context_length": 65536,
+        "ssm.conv_kernel": 4,
+        "ssm.inner_size": 512,
+        "ssm.state_size": 64,
+        "ssm.group_count": 2,
+        "nextn_predict_layers": 0,
+    }
     shape = Shape.of(make_model("qwen35", keys, []))
 
     def state(text: str) -> int:
@@ -167,7 +186,9 @@ def test_recurrent_state_grows_with_slots_and_rollback_but_not_with_context() ->
     assert attention == [3]
 
 
-MOE = [(f"blk.{i}.{n}_exps.weight", (1024, 512, 4), "q8_0") for i in range(8) for n in ("ffn_gate", "ffn_up", "ffn_down")]
+MOE = [
+    (f"blk.{i}.{n}_exps.weight", (1024, 512, 4), "q8_0") for i in range(8) for n in ("ffn_gate", "ffn_up", "ffn_down")
+]
 EACH = 1024 * 512 * 4 // 32 * 34
 
 
@@ -225,19 +246,51 @@ def test_a_draft_model_has_placement_and_cache_types_of_its_own(llama: MakeModel
     assert away.draft[:2] == (0, 0)
 
 
-@pytest.mark.parametrize("flags", [
-    "-ctv q8_0 -fa off", "-sm row", "-sm tensor -fa off", "-dev none -sm tensor", "-mg 1 -sm none", "-dev RPC7",
-    "-dev none,RPC0", "-ctk q9_9", "-np 0", "-np 300", "-b 0 -ub 0", "-ot x", "-ot (=CPU", "-ts 1,x", "-ngl some",
-    "-c -5", "-b 2", "--spec-type draft-mtp", "-ot ffn=RPC1 -dev RPC0",
-])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "-ctv q8_0 -fa off",
+        "-sm row",
+        "-sm tensor -fa off",
+        "-dev none -sm tensor",
+        "-mg 1 -sm none",
+        "-dev RPC7",
+        "-dev none,RPC0",
+        "-ctk q9_9",
+        "-np 0",
+        "-np 300",
+        "-b 0 -ub 0",
+        "-ot x",
+        "-ot (=CPU",
+        "-ts 1,x",
+        "-ngl some",
+        "-c -5",
+        "-b 2",
+        "--spec-type draft-mtp",
+        "-ot ffn=RPC1 -dev RPC0",
+    ],
+)
 def test_what_llama_cpp_refuses_is_refused_with_a_reason(llama: MakeModel, flags: str) -> None:
     found = run(llama(), "-c 4096 " + flags)
     assert found.rejected is not None
     assert str(found.rejected)
 
 
-@pytest.mark.parametrize("flags", ["-ctk q8_0 -fa off", "-ts 1,2/3", "-ngl all", "-ngl auto", "-ngl -5", "-ot nothing=RPC9",
-                                   "-cmoe", "-ncmoe 400", "-np -1", "--spec-type ngram-simple"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "-ctk q8_0 -fa off",
+        "-ts 1,2/3",
+        "-ngl all",
+        "-ngl auto",
+        "-ngl -5",
+        "-ot nothing=RPC9",
+        "-cmoe",
+        "-ncmoe 400",
+        "-np -1",
+        "--spec-type ngram-simple",
+    ],
+)
 def test_what_llama_cpp_takes_is_not_refused(llama: MakeModel, flags: str) -> None:
     assert run(llama(), "-c 4096 " + flags).rejected is None
 

@@ -11,8 +11,22 @@ from paddock.launch import parse_argv
 
 MIB = 1 << 20
 DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * MIB} for name in ("RPC0", "RPC1")]
-APPROXIMATE = ("deepseek4", "qwen4exp", "glm5-next", "minimax-m3", "hy_v4", "kimi-k3", "minimax-01", "bailingmoe3",
-               "dots3note", "hrm_text", "talkie", "rwkv7", "bert", "t5")
+APPROXIMATE = (
+    "deepseek4",
+    "qwen4exp",
+    "glm5-next",
+    "minimax-m3",
+    "hy_v4",
+    "kimi-k3",
+    "minimax-01",
+    "bailingmoe3",
+    "dots3note",
+    "hrm_text",
+    "talkie",
+    "rwkv7",
+    "bert",
+    "t5",
+)
 """Architectures whose graphs are not replayed: their compute is a formula with a band."""
 
 
@@ -36,8 +50,10 @@ def differences(row: dict[str, Any], found: dict[str, Any], terms: tuple[str, ..
             for term in terms:
                 shared = part == "draft" and term == "model" and "-md" not in row["args"]
                 if got[term] != wanted[term] and not shared:
-                    out.append(f"{row['model']} {' '.join(row['args'])}: {part} {wanted['name']} {term} "
-                               f"{got[term]} for {wanted[term]}")
+                    out.append(
+                        f"{row['model']} {' '.join(row['args'])}: {part} {wanted['name']} {term} "
+                        f"{got[term]} for {wanted[term]}"
+                    )
     return out
 
 
@@ -51,7 +67,9 @@ def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kin
         if ("rejected" in row) != ("rejected" in found):
             wrong.append(f"{row['model']} {row['args']}: {found.get('rejected', 'taken')}")
         elif "rejected" not in row:
-            wrong += differences(row, found, ("model", "context") if approximate(row) else ("model", "context", "compute"))
+            wrong += differences(
+                row, found, ("model", "context") if approximate(row) else ("model", "context", "compute")
+            )
     assert len(wrong) <= (0 if kind in ("real", "spec", "defs", "hand") else 4), "\n".join(wrong[:20])
 
 

@@ -20,8 +20,9 @@ def _tensor(name: str, shape: Sequence[int], kind: str) -> Tensor:
     return Tensor(name, tuple(shape), TYPES[kind], kind, 0, count // block * size, 0)
 
 
-def make_model(arch: str, keys: Mapping[str, Any], tensors: Sequence[tuple[str, Sequence[int], str]],
-               complete: bool = True) -> ModelFile:
+def make_model(
+    arch: str, keys: Mapping[str, Any], tensors: Sequence[tuple[str, Sequence[int], str]], complete: bool = True
+) -> ModelFile:
     """A model that exists only as a value; `keys` are the architecture's, without its name."""
     metadata = {"general.architecture": arch, **{f"{arch}.{k}": v for k, v in keys.items()}}
     made = tuple(_tensor(*t) for t in tensors)
@@ -29,21 +30,43 @@ def make_model(arch: str, keys: Mapping[str, Any], tensors: Sequence[tuple[str, 
     return ModelFile(Path("model.gguf"), 3, arch, Kind.MODEL, metadata, made, (), Facts(), (), complete, identity)
 
 
-def llama_tensors(layers: int, width: int, ff: int, heads: int, kv: int, head: int, vocabulary: int,
-                  tied: bool = False, kind: str = "q8_0") -> list[tuple[str, Sequence[int], str]]:
-    out: list[tuple[str, Sequence[int], str]] = [("token_embd.weight", (width, vocabulary), kind),
-                                                 ("output_norm.weight", (width,), "f32")]
+def llama_tensors(
+    layers: int,
+    width: int,
+    ff: int,
+    heads: int,
+    kv: int,
+    head: int,
+    vocabulary: int,
+    tied: bool = False,
+    kind: str = "q8_0",
+) -> list[tuple[str, Sequence[int], str]]:
+    out: list[tuple[str, Sequence[int], str]] = [
+        ("token_embd.weight", (width, vocabulary), kind),
+        ("output_norm.weight", (width,), "f32"),
+    ]
     if not tied:
         out.append(("output.weight", (width, vocabulary), kind))
     for i in range(layers):
-        out += [(f"blk.{i}.attn_norm.weight", (width,), "f32"), (f"blk.{i}.ffn_norm.weight", (width,), "f32"),
-                (f"blk.{i}.attn_q.weight", (width, heads * head), kind),
-                (f"blk.{i}.attn_k.weight", (width, kv * head), kind), (f"blk.{i}.attn_v.weight", (width, kv * head), kind),
-                (f"blk.{i}.attn_output.weight", (heads * head, width), kind),
-                (f"blk.{i}.ffn_gate.weight", (width, ff), kind), (f"blk.{i}.ffn_up.weight", (width, ff), kind),
-                (f"blk.{i}.ffn_down.weight", (ff, width), kind)]
+        out += [
+            (f"blk.{i}.attn_norm.weight", (width,), "f32"),
+            (f"blk.{i}.ffn_norm.weight", (width,), "f32"),
+            (f"blk.{i}.attn_q.weight", (width, heads * head), kind),
+            (f"blk.{i}.attn_k.weight", (width, kv * head), kind),
+            (f"blk.{i}.attn_v.weight", (width, kv * head), kind),
+            (f"blk.{i}.attn_output.weight", (heads * head, width), kind),
+            (f"blk.{i}.ffn_gate.weight", (width, ff), kind),
+            (f"blk.{i}.ffn_up.weight", (width, ff), kind),
+            (f"blk.{i}.ffn_down.weight", (ff, width), kind),
+        ]
     return out
 
 
-LLAMA_KEYS: dict[str, Any] = {"block_count": 8, "embedding_length": 1024, "feed_forward_length": 2048,
-                              "attention.head_count": 8, "attention.head_count_kv": 2, "context_length": 32768}
+LLAMA_KEYS: dict[str, Any] = {
+    "block_count": 8,
+    "embedding_length": 1024,
+    "feed_forward_length": 2048,
+    "attention.head_count": 8,
+    "attention.head_count_kv": 2,
+    "context_length": 32768,
+}

@@ -63,7 +63,8 @@ def _candidates(model: ModelFile, plan: Plan, before: Estimate, worst: DeviceEst
         yield ("cache-ram", Text("Prompt cache 0"), plan.with_("cache-ram", 0).with_("ctx-checkpoints", 0),
                Text("prompts are processed again"))
     if worst.context:
-        fits = largest_context(plan, judge, context, Verdict.FITS) or largest_context(plan, judge, context, Verdict.TIGHT)
+        fits = (largest_context(plan, judge, context, Verdict.FITS)
+                or largest_context(plan, judge, context, Verdict.TIGHT))
         if fits and fits < context:
             yield ("context", Text("Context {tokens}", tokens=count_text(fits)), plan.with_("ctx-size", fits),
                    Text("shorter context"))

@@ -98,7 +98,7 @@ class DeviceEstimate:
 
 @dataclass(frozen=True)
 class Fix:
-    """A change that makes it fit, or an idea. `sets` says what, `effect` what it frees and costs; `plan` is the result."""
+    """A change that makes it fit, or an idea. `sets` says what, `effect` what it frees and costs; `plan` the result."""
 
     id: str
     sets: Text
@@ -110,7 +110,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The answer. `rejected`: llama.cpp would refuse this plan, and why. `reason` explains the verdict in a sentence."""
+    """The answer. `rejected`: llama.cpp would refuse this plan, and why. `reason` explains the verdict in a line."""
 
     devices: tuple[DeviceEstimate, ...]
     verdict: Verdict

@@ -1,6 +1,6 @@
 """What lies outside llama.cpp's memory breakdown: driver contexts, logits, the prompt cache, checkpoints, a projector.
 
-Sources: memory-model 4 and 6 (user reports for driver contexts, llama-context.cpp for the logits, server-context.cpp for
+Sources: memory-model 4 and 6 (user reports for driver contexts, llama-context.cpp for logits, server-context.cpp for
 cache and checkpoints). Every term says how it is known and between which figures the truth lies.
 """
 
@@ -19,7 +19,7 @@ from paddock.units import MIB
 
 CHECKPOINT_SPACING = 8192
 DRIVER_CONTEXT = {"cuda": (450 * MIB, 300 * MIB, 600 * MIB), "sycl": (1300 * MIB, 1200 * MIB, 1500 * MIB)}
-"""backend → (bytes, low, high) per device that a process touches, from user reports (RTX 4090: 451 to 456 MiB; about 300
+"""backend → (bytes, low, high) per device that a process touches, from reports (RTX 4090: 451 to 456 MiB; about 300
 on others; SYCL on Arc B60 and B70: 1.2 to 1.5 GiB at load)."""
 PROJECTOR_WORK = 0.85
 """Most that a projector's own buffers add to its weights, from reports."""
@@ -53,7 +53,7 @@ def host_terms(levers: Levers, rows: ContextRows) -> list[Term]:
 
 
 def _checkpoints(levers: Levers, rows: ContextRows) -> int:
-    """Bytes when every slot holds all its checkpoints: the window's cells of a sequence and one recurrent state each."""
+    """Bytes when every slot holds all its checkpoints: the window's cells of a sequence and one recurrent state."""
     sizes, shape = rows.sizes, rows.shape
     if levers.checkpoints <= 0:
         return 0

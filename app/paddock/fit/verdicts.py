@@ -35,9 +35,9 @@ def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: 
              pins: bool = True) -> Estimate:
     """What this plan reserves on each device, "Host" last, and whether it fits the memory that is free.
 
-    `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute is then larger
-    by one residual's four copies, memory-model 3.2). Sizes are bytes. Never raises for a readable model: what llama.cpp
-    refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
+    `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute then is
+    larger by one residual's four copies, memory-model 3.2). Sizes are bytes. Never raises for a readable model: what
+    llama.cpp refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
     """
     start = time.perf_counter()
     found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins)

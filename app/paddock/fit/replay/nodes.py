@@ -126,6 +126,13 @@ class Graph:
         else:
             self.leafs.append(node)
 
+    def release(self) -> None:
+        """Let go of the tensors' references to themselves, so that all are freed at once and not by the collector."""
+        for node in self.nodes:
+            del node.base
+        for leaf in self.leafs:
+            del leaf.base
+
     def input(self, type_: int, ne0: int, ne1: int = 1, ne2: int = 1, ne3: int = 1) -> Node:
         ne = ne0, ne1, ne2, ne3
         node = Node(KEEP, (), type_, ne, bytes_of(type_, ne))

@@ -40,7 +40,11 @@ def peaks(
     """
     assign(graph, devices, offload, pins)
     sequence, inputs = split(graph, pipeline)
-    return allocate(graph, sequence, inputs, aligns, pipeline)
+    found = allocate(graph, sequence, inputs, aligns, pipeline)
+    graph.release()
+    for entry in inputs:
+        del entry.copy.base
+    return found
 
 
 def assign(graph: Graph, cpu: int, offload: int | None, pins: Sequence[tuple[Node, int]]) -> None:

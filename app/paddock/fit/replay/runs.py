@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from paddock.fit.architectures import DSA
+from paddock.fit.placement import HOST
 from paddock.fit.shape import Shape
 from paddock.fit.weights import TensorIndex, Weights
 
@@ -55,7 +56,8 @@ def _stretch(signs: Sequence[int], at: int) -> tuple[int, int]:
 def _signs(shape: Shape, weights: Weights, staged: bool) -> list[int]:
     """A number per layer: equal where tensors, sizes, device and overrides are equal."""
     index = weights.index
-    static = _static(shape, index, staged)
+    exact = _static(shape, index, True) if staged else []
+    rough = _static(shape, index, False)
     devices = weights.placement.layer_device
     moved: dict[int, list[tuple[str, int]]] = {}
     for i, device in weights.moved.items():
@@ -64,7 +66,9 @@ def _signs(shape: Shape, weights: Weights, staged: bool) -> list[int]:
     seen: dict[Hashable, int] = {}
     out = []
     for layer in range(shape.layers):
-        key = static[layer], devices[layer], tuple(sorted(moved[layer])) if layer in moved else None
+        on_host = staged and (devices[layer] == HOST or layer in moved)
+        static = exact[layer] if on_host else ~rough[layer]
+        key = static, devices[layer], tuple(sorted(moved[layer])) if layer in moved else None
         out.append(seen.setdefault(key, len(seen)))
     return out
 
