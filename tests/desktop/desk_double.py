@@ -35,8 +35,9 @@ def model_at(path: str | Path = "/models/Qwen3-30B-A3B-Instruct-2507-Q4_K_M.gguf
 
 def engine_at(path: str = "/opt/llama/llama-server", **values: Any) -> Engine:
     option = EngineOption(("-c", "--ctx-size"), (), "N", 1, (), "0", None, "common", "", False)
+    kind = EngineOption(("--spec-type",), (), "TYPE", 1, (), "none", None, "common", "", False)
     base = Engine(name="llama.cpp 11434, CUDA 12.8", path=Path(path), serve=(path,), source="PATH",
-                  version="0.6.0", build=11434, options=(option,) * 258,
+                  version="0.6.0", build=11434, options=(option,) * 257 + (kind,),
                   devices=(EngineDevice("CUDA0", "NVIDIA GeForce RTX 4090", 24 * GIB, 23 * GIB),
                            EngineDevice("CUDA1", "NVIDIA GeForce RTX 3060", 12 * GIB, 11 * GIB)), flags_verified=True)
     return replace(base, **values)
@@ -193,6 +194,9 @@ class WorkspaceDouble:
 
     def sessions(self, search: str = "") -> list[Any]:
         return []
+
+    def query(self, sql: str) -> tuple[list[str], list[Any]]:
+        return [], []
 
     def interrupted(self) -> list[Any]:
         return []

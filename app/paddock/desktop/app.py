@@ -46,6 +46,7 @@ class Guard(QObject):
         super().__init__()
         self.log_path = log_path
         self._shown = False
+        self._box: QMessageBox | None = None
         self._caught.connect(self._show, Qt.ConnectionType.QueuedConnection)
         log_path.parent.mkdir(parents=True, exist_ok=True)
         self._handler = logging.handlers.RotatingFileHandler(log_path, maxBytes=1 << 20, backupCount=3, delay=True,
@@ -101,16 +102,17 @@ class Guard(QObject):
         box.setInformativeText(tr("{what}. Running servers go on. The details are in {path}.", what=what,
                                   path=str(self.log_path)))
         box.setDetailedText(details)
-        box.addButton(tr("Go on"), QMessageBox.ButtonRole.AcceptRole)
+        box.setEscapeButton(box.addButton(tr("Go on"), QMessageBox.ButtonRole.AcceptRole))
         copy = box.addButton(tr("Copy details"), QMessageBox.ButtonRole.ActionRole)
         copy.clicked.connect(lambda: QApplication.clipboard().setText(details))
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.finished.connect(self._closed)
+        self._box = box
         box.open()
 
     @Slot()
     def _closed(self) -> None:
-        self._shown = False
+        self._shown, self._box = False, None
 
 
 class Signals(QObject):

@@ -56,7 +56,8 @@ class Theme(QObject):
         """Switch to this mode and font scale; `cache` is where images for the style sheet may be written."""
         self._mode = mode if mode in MODES else "system"
         self._scale = min(2.0, max(0.8, scale))
-        self._cache = cache or self._cache
+        if cache is not None and cache != self._cache:
+            self._cache, self._applied = cache, None
         hints = self._app.styleHints()
         schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
         wanted = schemes.get(self._mode, Qt.ColorScheme.Unknown)

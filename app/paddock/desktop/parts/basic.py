@@ -42,7 +42,7 @@ class Label(QLabel):
         if elide:
             self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             self.setMinimumWidth(24)
-        theme().changed.connect(self.restyle)
+        theme().changed.connect(self._themed)
         self.restyle()
         self.setText(text)
 
@@ -67,7 +67,12 @@ class Label(QLabel):
             self.restyle()
 
     @Slot()
+    def _themed(self) -> None:
+        # Not overridden: a slot that a subclass replaces is not disconnected when the label goes.
+        self.restyle()
+
     def restyle(self) -> None:
+        """Take font and colour from the theme."""
         self.setFont(theme().font(self._kind, self._weight))
         palette = QPalette(theme().palette())
         for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):

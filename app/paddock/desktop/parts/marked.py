@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from paddock.desktop.parts.basic import Label
@@ -40,7 +40,6 @@ class MarkedLabel(Label):
         self.setText(shown.replace("\n", "<br>"))
         self.setAccessibleName(self.plain())
 
-    @Slot()
     def restyle(self) -> None:
         super().restyle()
         self._render()

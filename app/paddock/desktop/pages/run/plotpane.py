@@ -27,7 +27,8 @@ class PlotPane(QWidget):
         self.spans.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.follow = QCheckBox(tr("Follow"))
         self.follow.setChecked(True)
-        self.follow.setVisible(live)
+        if not live:
+            self.follow.hide()  # never shown before it has a parent: that would be a window of its own
         self.follow.setToolTip(tr("Keep the newest in sight. Dragging over the plots zooms, "
                                   "a double click follows again."))
         self._hint = Label(tr("drag to zoom, hover to read all plots"), "note", "text2", elide="end")
