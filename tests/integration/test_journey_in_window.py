@@ -12,9 +12,13 @@ from typing import Any
 
 import psutil
 import pytest
+
 from paddock.engine import Engine
 
 pytest.importorskip("PySide6.QtWidgets", reason="Qt does not start here", exc_type=ImportError)
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.state import Desk
@@ -22,8 +26,6 @@ from paddock.desktop.window import MainWindow
 from paddock.launch import parse
 from paddock.server import State
 from paddock.work import Workspace
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 PROMPTS = ("Name a colour.", "Write one sentence about horses.", "Count to five.")
 pytestmark = [pytest.mark.qt_log_level_fail("WARNING"),

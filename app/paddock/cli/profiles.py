@@ -12,6 +12,7 @@ from paddock.cli.arguments import Globals
 from paddock.cli.estimate import FLAGS, target_and_flags
 from paddock.cli.output import document, line, note, table
 from paddock.errors import AppError
+from paddock.launch.secret_reference import references
 from paddock.text import Text
 
 
@@ -51,6 +52,7 @@ def profile_dict(p: Any) -> dict[str, Any]:
     """A profile's JSON form; keys appear as references only."""
     return {"name": p.name, "notes": p.notes, "tags": list(p.tags), "model": p.plan.get("model"),
             "engine": p.plan.engine, "prefix": list(p.plan.prefix), "environment": dict(p.plan.environment),
+            "not_understood": list(p.plan.extra),
             "settings": [{"option": s.option, "values": list(s.values), "on": s.on} for s in p.plan.settings]}
 
 
@@ -100,17 +102,21 @@ def export(options: Globals, name: str) -> int:
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.pass_obj
 def import_(options: Globals, name: str | None, file: str) -> int:
-    """Take a profile from a file, or a command line from a script or from stdin (-)."""
+    """Take profiles from a file or stdin (-): our own TOML, a command line or launch script, KoboldCpp settings
+    (.kcpps), a llama.cpp preset (.ini), a llama-swap file (.yaml), a systemd unit."""
     workspace = _workspace(options)
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AppError(Text("{file} cannot be read.", file=file), why=str(error)) from error
-    profile = workspace.import_profile(text, name, None if file == "-" else Path(file).stem)
+    saved = workspace.import_profiles(text, name, "" if file == "-" else Path(file).name)
     if options.json:
-        document(profile_dict(profile))
-    else:
+        document(profile_dict(saved[0]) if len(saved) == 1 else [profile_dict(p) for p in saved])
+        return 0
+    for profile in saved:
         note(Text("Saved as “{name}”.", name=profile.name))
+        for reference in references(profile.plan):
+            note(Text("Its key is not in the profile, but read from {reference} at the launch.", reference=reference))
         for word in profile.plan.extra:
             note(Text("Not understood, kept as a note: {word}", word=word))
     return 0

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import AppError
-from paddock.launch import Plan, parse
-from paddock.store import Profile
+from paddock.launch import Plan
+from paddock.launch.importing import Imported, import_plans
+from paddock.store import Profile, Secrets
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -54,29 +55,50 @@ def save_profile(workspace: Workspace, name: str, plan: Plan, **details: Any) ->
     return workspace.profiles.load(name)
 
 
-def import_profile(workspace: Workspace, text: str, name: str | None, fallback: str | None) -> Profile:
-    """See Workspace.import_profile."""
+def import_profiles(workspace: Workspace, text: str, name: str | None, hint: str) -> list[Profile]:
+    """See Workspace.import_profiles."""
     if not text.strip():
         raise AppError(Text("There is nothing in it."),
                        hint=Text("Give a profile's TOML, or a llama-server command line."))
-    first = next((line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")), "")
-    if first.startswith("[") or "=" in first.split(" ")[0] or first.split(" ")[1:2] == ["="]:
-        try:
-            profile = workspace.profiles.import_text(text, name)
-        except AppError:
-            if " -" not in text:
-                raise
-        else:
-            workspace.profiles.save(profile)
-            return workspace.profiles.load(profile.name)
-    plan = parse(text)
-    if not plan.settings:
-        raise AppError(Text("Neither a profile nor a llama-server command line was found in it."),
-                       hint=Text("A command line starts with llama-server or llama serve and holds flags such as -m."))
-    chosen = name or fallback or _name_of(plan)
-    profile = Profile(name=chosen, plan=plan)
-    workspace.profiles.save(profile)
-    return workspace.profiles.load(chosen)
+    if _is_own(text):
+        return [workspace.profiles.import_text(text, name)]
+    found = import_plans(text, hint)
+    stem = Path(hint).stem if hint else None
+    kept = []
+    for one in found:
+        own = one.name or stem or _name_of(one.plan)
+        chosen = own if name is None else name if len(found) == 1 else f"{name}, {own}"
+        kept.append(_save_imported(workspace, chosen, one))
+    return kept
+
+
+def _is_own(text: str) -> bool:
+    """A profile of ours: TOML with our schema version or a settings table."""
+    marks = ("schema_version=", "[settings]", "[[settings]]", "settings=")
+    return any(line.replace(" ", "").startswith(marks) for line in text.splitlines()[:40])
+
+
+def _save_imported(workspace: Workspace, name: str, one: Imported) -> Profile:
+    """Saved under a name that is free; a literal key goes to the keyring, or becomes the name of a variable to set."""
+    profile = Profile(name=_free_name(workspace, name), plan=one.plan)
+    return workspace.profiles.save(profile, secret_saver=_keep_key)
+
+
+def _keep_key(what: str, value: str) -> str:
+    secrets = Secrets()
+    reference = secrets.save(what, value)
+    if secrets.notice is None:
+        return reference
+    return "env:HF_TOKEN" if "hf" in what.rsplit("/", 1)[-1].lower() else "env:LLAMA_API_KEY"
+
+
+def _free_name(workspace: Workspace, wanted: str) -> str:
+    taken = {n.casefold() for n in workspace.profiles.names()}
+    unique, count = wanted, 1
+    while unique.casefold() in taken:
+        count += 1
+        unique = f"{wanted} ({count})"
+    return unique
 
 
 def _name_of(plan: Plan) -> str:

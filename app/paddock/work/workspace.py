@@ -199,9 +199,11 @@ class Workspace:
         """Save a plan under a name; what an existing profile of that name holds besides is kept."""
         return saving.save_profile(self, name, plan, **details)
 
-    def import_profile(self, text: str, name: str | None, fallback: str | None = None) -> Profile:
-        """From TOML or a pasted command line; needs neither model nor engine."""
-        return saving.import_profile(self, text, name, fallback)
+    def import_profiles(self, text: str, name: str | None = None, hint: str = "") -> list[Profile]:
+        """Save what a text holds: our TOML, a command line or script, KoboldCpp settings, a llama.cpp preset, a
+        llama-swap file, a systemd unit. Needs neither model nor engine. `hint`: the file's name. A name in use gets a
+        number; a literal key goes to the keyring, or becomes the name of a variable to set."""
+        return saving.import_profiles(self, text, name, hint)
 
     # -- running
 
