@@ -59,8 +59,15 @@ _KOBOLD_PLAIN = {
 _KOBOLD_NOTHING = (None, "", 0, -1)
 """What a key of KoboldCpp holds when it was not touched (False equals 0)."""
 _KOBOLD_TYPES = {1: "q8_0", 2: "q4_0"}
-_KOBOLD_OWN = frozenset(
-    ["launch", "config", "istemplate", "skiplauncher", "unpack", "analyze", "nomodel", "ratelimit", "exporttemplate", "exportconfig", "showgui", "admin", "admindir", "adminpassword", "quiet", "debugmode", "onready", "benchmark", "foreground", "highpriority", "singleinstance", "remotetunnel", "preloadstory", "savedatafile", "hordeconfig", "hordemodelname", "hordeworkername", "hordekey", "hordemaxctx", "hordegenlen", "maxrequestsize", "noavx2", "failsafe", "usecpu", "usecuda", "usecublas", "usevulkan", "useclblast", "blasbatchsize", "flashattention", "quantkv", "usemlock", "usemmap", "nommap", "tensor_split", "ropeconfig", "lora", "loramult", "ssl", "mmprojcpu", "draftgpusplit", "useswa", "noshift", "embeddingsmodel", "version"])
+_KOBOLD_OWN = frozenset((
+    "launch", "config", "istemplate", "skiplauncher", "unpack", "analyze", "nomodel", "ratelimit", "exporttemplate",
+    "exportconfig", "showgui", "admin", "admindir", "adminpassword", "quiet", "debugmode", "onready", "benchmark",
+    "foreground", "highpriority", "singleinstance", "remotetunnel", "preloadstory", "savedatafile", "hordeconfig",
+    "hordemodelname", "hordeworkername", "hordekey", "hordemaxctx", "hordegenlen", "maxrequestsize", "noavx2",
+    "failsafe", "usecpu", "usecuda", "usecublas", "usevulkan", "useclblast", "blasbatchsize", "flashattention",
+    "quantkv", "usemlock", "usemmap", "nommap", "tensor_split", "ropeconfig", "lora", "loramult", "ssl", "mmprojcpu",
+    "draftgpusplit", "useswa", "noshift", "embeddingsmodel", "version",
+))
 
 
 def _is_kobold(text: str, hint: str) -> bool:
@@ -79,7 +86,7 @@ def _kobold(text: str) -> Iterator[Imported]:
     for key, option in _KOBOLD_PLAIN.items():
         value = found.get(key)
         if _said(value) and plan.find(option) is None and not (key == "multiuser" and value == 1):
-            plan = plan.with_(option, value[0] if isinstance(value, list) else value)
+            plan = plan.with_(option, str(value[0] if isinstance(value, list) else value))
     plan = _kobold_rest(plan, found)
     extra = tuple(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in found.items()
                   if key not in _KOBOLD_PLAIN and key not in _KOBOLD_OWN and _said(value))
@@ -231,12 +238,26 @@ def _unit(text: str) -> Iterator[Imported]:
         if key.strip() == "Environment":
             environment += shlex.split(value.replace("%%", "%"))
         elif key.strip() == "ExecStart" and command is None:
-            command = value.strip().lstrip("-@:+!").replace("%%", "%").replace("$$", "$")
+            command = _unescaped(value.strip().lstrip("-@:+!")).replace("%%", "%").replace("$$", "$")
         elif key.strip() == "Description":
             name = value.strip()
     plan = parse(command or "")
     pairs = tuple((k, v) for k, _, v in (e.partition("=") for e in environment))
     yield Imported(replace(plan, environment=(*pairs, *plan.environment)), name, "systemd")
+
+
+def _unescaped(value: str) -> str:
+    """systemd's C escapes as characters; a doubled backslash and quotes are left to the reader of words."""
+    def character(match: re.Match[str]) -> str:
+        code = match[1]
+        if code[0] in "xuU":
+            return chr(int(code[1:], 16))
+        return _ESCAPES.get(code, match[0])
+
+    return re.sub(r"\\(\\|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", character, value)
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 
 
 # -- scripts -----------------------------------------------------------------------------------------------------------
