@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,7 +47,7 @@ def workspace(tmp_path: Path) -> WorkspaceDouble:
 def desk(qtbot, workspace: WorkspaceDouble) -> Iterator[Desk]:
     """Started: engines and machine are known."""
     made = Desk(workspace, ask=what_if_at_once)  # type: ignore[arg-type]
-    with qtbot.waitSignals([made.enginesChanged, made.machineChanged]):
+    with qtbot.waitSignals([made.enginesChanged, made.machineChanged, made.modelsChanged, made.profileChanged]):
         made.start()
     yield made
     made.close()
@@ -64,6 +64,15 @@ def window(qtbot, desk: Desk) -> MainWindow:
 
 def _at_once(window: MainWindow) -> None:
     window._closing = True
+
+
+@pytest.fixture
+def save(qtbot, planned: Desk) -> Callable[[str], None]:
+    """Save what is on the desk as a profile."""
+    def do(name: str) -> None:
+        with qtbot.waitSignal(planned.profileChanged):
+            planned.profiles.save(name)
+    return do
 
 
 @pytest.fixture

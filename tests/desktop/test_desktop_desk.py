@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from desk_double import WorkspaceDouble, machine_at, what_if_at_once
 
 from paddock.desktop import drafts
@@ -43,8 +42,8 @@ def test_undo_goes_back_step_by_step(planned: Desk) -> None:
     assert planned.plan.integer("ctx-size") == 65536
 
 
-def test_changes_are_counted_from_the_saved_profile_and_taken_back_one_by_one(planned: Desk) -> None:
-    assert planned.save_profile("Chat")
+def test_changes_are_counted_from_the_saved_profile_and_taken_back_one_by_one(planned: Desk, save) -> None:
+    save("Chat")
     planned.edit(planned.plan.with_("ctx-size", 1024).with_("alias", "q"))
     found = {c.option: c for c in planned.changes()}
     assert set(found) == {"ctx-size", "alias"}
@@ -60,30 +59,55 @@ def test_an_option_taken_out_is_a_change_too() -> None:
     assert undone(saved.without("mlock"), found[0]).is_on("mlock")
 
 
-def test_a_profile_is_saved_opened_renamed_and_deleted(planned: Desk) -> None:
-    planned.save_profile("Chat")
+def test_a_profile_is_saved_opened_renamed_and_deleted(qtbot, planned: Desk, save) -> None:
+    save("Chat")
     planned.set("ctx-size", 1024)
-    planned.open_profile("Chat")
+    with qtbot.waitSignal(planned.profileChanged):
+        planned.profiles.open("Chat")
     assert planned.plan.integer("ctx-size") == 65536
-    planned.rename_profile("Long chat")
-    assert planned.profile_names() == ["Long chat"]
-    planned.delete_profile()
-    assert planned.profile_names() == []
+    with qtbot.waitSignal(planned.profileChanged):
+        planned.profiles.rename("Long chat")
+    assert planned.profiles.names == ["Long chat"]
+    with qtbot.waitSignal(planned.profileChanged):
+        planned.profiles.delete()
+    assert planned.profiles.names == []
     assert planned.plan.integer("ctx-size") == 65536
+
+
+def test_a_save_counts_what_was_on_the_desk_when_it_was_asked_for(qtbot, planned: Desk, save) -> None:
+    save("Chat")
+    planned.set("ctx-size", 1)
+    with qtbot.waitSignal(planned.profileChanged):
+        planned.profiles.save()
+        planned.set("ctx-size", 2)
+    assert planned.saved.integer("ctx-size") == 1
+    assert [c.option for c in planned.changes()] == ["ctx-size"]
 
 
 def test_a_profile_that_is_not_there_is_a_sentence(qtbot, desk: Desk) -> None:
     with qtbot.waitSignal(desk.failed) as caught:
-        desk.open_profile("nobody")
+        desk.profiles.open("nobody")
     assert isinstance(caught.args[0], AppError)
 
 
-def test_the_plan_under_edit_is_there_again_after_a_restart(qtbot, planned: Desk, workspace: WorkspaceDouble) -> None:
-    planned.save_profile("Chat")
+def test_a_save_that_fails_leaves_the_profile_as_it_was(qtbot, planned: Desk, workspace, save, monkeypatch) -> None:
+    save("Chat")
+
+    def full(*_a: object) -> None:
+        raise AppError("no space left")
+    monkeypatch.setattr(workspace, "save_profile", full)
+    planned.set("ctx-size", 1)
+    with qtbot.waitSignal(planned.failed):
+        planned.profiles.save()
+    assert planned.saved.integer("ctx-size") == 65536
+
+
+def test_the_plan_under_edit_is_there_again_after_a_restart(qtbot, planned: Desk, workspace, save) -> None:
+    save("Chat")
     planned.set("ctx-size", 1234)
     planned.close()
-    again = Desk(workspace, ask=what_if_at_once)  # type: ignore[arg-type]
-    with qtbot.waitSignal(again.machineChanged):
+    again = Desk(workspace, ask=what_if_at_once)
+    with qtbot.waitSignals([again.planChanged, again.profileChanged]):
         again.start()
     assert again.plan.integer("ctx-size") == 1234
     assert again.profile.name == "Chat"
@@ -176,13 +200,13 @@ def test_engines_that_cannot_be_looked_for_are_said_and_the_desk_goes_on(qtbot, 
     made.close()
 
 
-@pytest.mark.parametrize("profile", [True, False])
-def test_keep_serving_goes_with_the_launch_and_into_an_open_profile(qtbot, planned: Desk, workspace, profile) -> None:
-    if profile:
-        planned.save_profile("Chat")
-    planned.set_keep_serving(True)
+def test_keep_serving_goes_with_the_launch_and_into_an_open_profile(qtbot, planned: Desk, workspace, save) -> None:
+    planned.profiles.keep_serving(True)
     with qtbot.waitSignal(planned.pageWanted):
         planned.launch()
     assert workspace.launched[-1]["keep_serving"]
-    if profile:
-        assert workspace.profiles.load("Chat").keep_serving
+    save("Chat")
+    with qtbot.waitSignal(planned.profileChanged):
+        planned.profiles.keep_serving(True)
+    assert workspace.profiles.load("Chat").keep_serving
+    assert planned.profile.keep_serving

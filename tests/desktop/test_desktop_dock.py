@@ -157,7 +157,7 @@ def test_pasting_a_command_line_fills_the_plan(qtbot, dock: Dock, planned: Desk)
 
 def test_copying_asks_for_the_shell_that_was_chosen(qtbot, dock: Dock) -> None:
     dock.line.copy("powershell")
-    assert QGuiApplication.clipboard().text() == "powershell: llama-server"
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == "powershell: llama-server")
 
 
 def test_the_menu_lists_what_paddock_adds_with_the_reason_and_switches_it(qtbot, dock: Dock, planned: Desk) -> None:

@@ -198,8 +198,8 @@ def test_different_kv_types_are_warned_of() -> None:
     assert "differ" in kv_words(plan, WhatIf(plan, kv_saving=1))
 
 
-def test_a_changed_row_is_marked_and_its_change_can_be_taken_back(qtbot, page: LaunchPage, planned: Desk) -> None:
-    planned.save_profile("Chat")
+def test_a_changed_row_is_marked_and_its_change_can_be_taken_back(qtbot, page: LaunchPage, planned: Desk, save) -> None:
+    save("Chat")
     planned.edit(planned.plan.with_("ctx-size", 1024))
     assert page.form.rows["context"].accessibleDescription()
     assert page.form.changes.isVisible()
@@ -250,39 +250,46 @@ def test_who_holds_memory_is_listed_the_largest_first(page: LaunchPage) -> None:
 def test_saving_asks_for_a_name_once(qtbot, page: LaunchPage, planned: Desk, workspace, monkeypatch) -> None:
     asked = []
     monkeypatch.setattr(QInputDialog, "getText", lambda *_a, **k: (asked.append(k["text"]) or "Chat", True))
-    page.save()
+    with qtbot.waitSignal(planned.profileChanged):
+        page.save()
     assert asked == ["Qwen3-30B-A3B-Instruct-2507"]
     assert workspace.profiles.names() == ["Chat"]
     planned.set("ctx-size", 2048)
-    page.save()
+    with qtbot.waitSignal(planned.profileChanged):
+        page.save()
     assert len(asked) == 1
     assert workspace.profiles.load("Chat").plan.integer("ctx-size") == 2048
     assert not page.profiles.store.isEnabled()
 
 
-def test_a_name_that_is_taken_is_asked_about(page: LaunchPage, planned: Desk, workspace, monkeypatch) -> None:
-    planned.save_profile("Chat")
-    planned.save_profile("Other")
+def test_a_name_that_is_taken_is_asked_about(qtbot, page: LaunchPage, planned: Desk, save, monkeypatch) -> None:
+    save("Chat")
+    save("Other")
     monkeypatch.setattr(QInputDialog, "getText", lambda *_a, **_k: ("Chat", True))
     monkeypatch.setattr(QMessageBox, "question", lambda *_a, **_k: QMessageBox.StandardButton.No)
     page.profiles.save_as()
     assert planned.profile.name == "Other"
     monkeypatch.setattr(QMessageBox, "question", lambda *_a, **_k: QMessageBox.StandardButton.Yes)
-    page.profiles.save_as()
+    with qtbot.waitSignal(planned.profileChanged):
+        page.profiles.save_as()
     assert planned.profile.name == "Chat"
 
 
-def test_the_profile_s_menu_renames_deletes_and_keeps_serving(page: LaunchPage, planned: Desk, monkeypatch) -> None:
-    planned.save_profile("Chat")
+def test_the_profile_s_menu_renames_deletes_and_keeps_serving(qtbot, page: LaunchPage, planned: Desk, save,
+                                                             monkeypatch) -> None:
+    save("Chat")
     actions = {a.text(): a for a in page.profiles.menu().actions()}
-    actions["Keep serving when Paddock quits"].trigger()
-    assert planned.keep_serving
+    with qtbot.waitSignal(planned.profileChanged):
+        actions["Keep serving when Paddock quits"].trigger()
+    assert planned.profile.keep_serving
     monkeypatch.setattr(QInputDialog, "getText", lambda *_a, **_k: ("Talk", True))
-    actions["Rename…"].trigger()
-    assert planned.profile_names() == ["Talk"]
+    with qtbot.waitSignal(planned.profileChanged):
+        actions["Rename…"].trigger()
+    assert planned.profiles.names == ["Talk"]
     monkeypatch.setattr(QMessageBox, "question", lambda *_a, **_k: QMessageBox.StandardButton.Yes)
-    actions["Delete…"].trigger()
-    assert planned.profile_names() == []
+    with qtbot.waitSignal(planned.profileChanged):
+        actions["Delete…"].trigger()
+    assert planned.profiles.names == []
 
 
 def test_in_a_narrow_window_the_checks_are_a_tab_and_costs_go_under_their_control(qtbot, page: LaunchPage) -> None:

@@ -240,7 +240,7 @@ def test_the_theme_is_switched_and_written(qtbot, settings: SettingsPage, worksp
     qtbot.mouseClick(settings.theme.option("dark"), Qt.MouseButton.LeftButton)
     assert theme().dark
     assert workspace.settings.theme == "dark"
-    assert workspace.saved_settings == 1
+    qtbot.waitUntil(lambda: workspace.saved_settings == 1)
 
 
 def test_language_text_size_and_retention_are_written(settings: SettingsPage, workspace: WorkspaceDouble) -> None:

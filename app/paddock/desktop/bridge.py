@@ -56,14 +56,18 @@ class _Bridge(QObject):
     def __init__(self) -> None:
         super().__init__(QCoreApplication.instance())
         self._pool: ThreadPoolExecutor | None = None
+        self._queue: ThreadPoolExecutor | None = None
         # Queued in any case: a quick function may be done before its callback is attached, in the GUI thread itself.
         self._finished.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def submit(self, function: Callable[[], Any], done: Callable[[Any], object] | None,
-               failed: Callable[[AppError], object] | None, owner: QObject, job: Job) -> None:
-        self._pool = self._pool or ThreadPoolExecutor(_WORKERS, thread_name_prefix="paddock-desktop")
+               failed: Callable[[AppError], object] | None, owner: QObject, job: Job, in_order: bool) -> None:
+        if in_order:
+            pool = self._queue = self._queue or ThreadPoolExecutor(1, thread_name_prefix="paddock-desktop-files")
+        else:
+            pool = self._pool = self._pool or ThreadPoolExecutor(_WORKERS, thread_name_prefix="paddock-desktop")
         job.running = True
-        future = self._pool.submit(function)
+        future = pool.submit(function)
         future.add_done_callback(lambda f: self._announce((f, done, failed, owner, job)))
 
     def _announce(self, package: object) -> None:
@@ -88,28 +92,32 @@ class _Bridge(QObject):
             job.ended.emit()
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        pools, self._pool, self._queue = (self._pool, self._queue), None, None
+        for pool in pools:
+            if pool is not None:
+                pool.shutdown(wait=True, cancel_futures=pool is pools[0])
 
 
 _bridge: _Bridge | None = None
 
 
 def run(function: Callable[[], T], done: Callable[[T], object] | None, failed: Callable[[AppError], object] | None,
-        owner: QObject, *, name: str, job: Job | None = None) -> Job:
-    """Run the function off the GUI thread; see the module's docstring. Give a `job` for progress and cancelling."""
+        owner: QObject, *, name: str, job: Job | None = None, in_order: bool = False) -> Job:
+    """Run the function off the GUI thread; see the module's docstring. Give a `job` for progress and cancelling.
+
+    `in_order`: after all others that were given so; for what writes files.
+    """
     global _bridge
     if _bridge is None or not shiboken6.isValid(_bridge):
         _bridge = _Bridge()
     job = job or Job(name)
     job.name = job.name or name
-    _bridge.submit(function, done, failed, owner, job)
+    _bridge.submit(function, done, failed, owner, job, in_order)
     return job
 
 
 def shutdown() -> None:
-    """Join the worker threads; work that has not begun is dropped."""
+    """Join the worker threads; work that has not begun is dropped, but what is to be written is."""
     if _bridge is not None and shiboken6.isValid(_bridge):
         _bridge.close()
 

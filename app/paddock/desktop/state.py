@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from paddock.desktop import bridge, drafts
+from paddock.desktop.profiles import ProfileDesk
 from paddock.desktop.whatif import WhatIf, changes, what_if
 from paddock.engine.model import Engine
 from paddock.errors import AppError
@@ -22,10 +23,10 @@ from paddock.hardware.model import Machine
 from paddock.launch.model import Plan
 from paddock.launch.parsing import parse, parse_argv
 from paddock.server.model import State
-from paddock.text import Text
 
 if TYPE_CHECKING:
     from paddock.desktop.whatif import Change
+    from paddock.store import Profile
     from paddock.work import Preview, Run, Workspace
 
 LIVE = (State.STARTING, State.LOADING, State.READY, State.STOPPING)
@@ -80,7 +81,7 @@ class Desk(QObject):
         self.machine: Machine | None = None
         self.entries: list[Any] | None = None
         self.run: Run | None = None
-        self.profile: Any = None
+        self.profile: Profile | None = None
         self.saved: Plan | None = None
         """What `plan` is compared with: the profile as saved, or the plan that was opened."""
         self.launching = False
@@ -92,6 +93,7 @@ class Desk(QObject):
         self._visible = True
         self._what_if_job: bridge.Job | None = None
         self.scan_job: bridge.Job | None = None
+        self.profiles = ProfileDesk(self)
         self._relay = bridge.Relay(self)
         self._relay.stateChanged.connect(self._run_state)
         self._relay.diagnosed.connect(self.runDiagnosed)
@@ -113,14 +115,28 @@ class Desk(QObject):
         self.find_engines()
         if file is not None:
             self.open_model(file)
+            self.profiles.refresh()
         else:
-            draft = drafts.load(self.workspace.paths)
-            if draft is not None:
-                self.profile = self._load_profile(draft.profile) if draft.profile else None
-                self.saved = self.profile.plan if self.profile is not None else draft.saved
-                self._set_plan(draft.plan)
+            bridge.run(self._read_draft, self._restore, self.failed.emit, self, name="draft", in_order=True)
         self._refresh.start()
         bridge.run(self.workspace.leftovers, self._leftovers, None, self, name="leftovers")
+
+    def _read_draft(self) -> tuple[drafts.Draft | None, Any]:
+        draft = drafts.load(self.workspace.paths)
+        if draft is None or draft.profile is None:
+            return draft, None
+        try:
+            return draft, self.workspace.profiles.load(draft.profile)
+        except AppError:
+            return draft, None
+
+    def _restore(self, found: tuple[drafts.Draft | None, Any]) -> None:
+        draft, profile = found
+        if draft is not None and not self.plan.settings:
+            self.profile = profile
+            self.saved = profile.plan if profile is not None else draft.saved
+            self._set_plan(draft.plan)
+        self.profiles.refresh()
 
     def _leftovers(self, found: list[Any]) -> None:
         if found:
@@ -144,7 +160,8 @@ class Desk(QObject):
     def _save_draft(self) -> None:
         if self.plan.settings or self.plan.environment:
             name = self.profile.name if self.profile is not None else None
-            drafts.save(self.workspace.paths, drafts.Draft(self.plan, self.saved, name))
+            draft = drafts.Draft(self.plan, self.saved, name)
+            bridge.run(lambda: drafts.save(self.workspace.paths, draft), None, None, self, name="draft", in_order=True)
 
     # -- engines and machine -------------------------------------------------------------------------------------
 
@@ -182,6 +199,8 @@ class Desk(QObject):
         if changed:
             self.machineChanged.emit()
             self._request_preview()
+        if self.entries is None and self.scan_job is None:
+            self.scan()
 
     @Slot()
     def _refresh_machine(self) -> None:
@@ -373,73 +392,10 @@ class Desk(QObject):
         self.entries = list(entries)
         self.modelsChanged.emit()
 
-    # -- profiles ------------------------------------------------------------------------------------------------
-
-    def profile_names(self) -> list[str]:
-        return list(self.workspace.profiles.names())
-
-    def _load_profile(self, name: str) -> Any:
-        try:
-            return self.workspace.profiles.load(name)
-        except AppError:
-            return None
-
-    def open_profile(self, name: str) -> None:
-        try:
-            profile = self.workspace.profiles.load(name)
-        except AppError as error:
-            self.failed.emit(error)
-            return
-        self.profile, self.saved = profile, profile.plan
-        self.keep_serving = profile.keep_serving
-        self.edit(profile.plan)
-        self.profileChanged.emit()
-
-    def save_profile(self, name: str | None = None) -> bool:
-        """Save the plan into the open profile, or as `name`; False (and `failed`) when it could not be written."""
-        chosen = name or (self.profile.name if self.profile is not None else None)
-        try:
-            if not chosen:
-                raise AppError(Text("A profile needs a name."))
-            self.profile = self.workspace.save_profile(chosen, self.plan)
-        except AppError as error:
-            self.failed.emit(error)
-            return False
-        self.saved = self.plan
-        self.profileChanged.emit()
-        self.planChanged.emit(self.plan)
-        return True
-
     def revert(self) -> None:
         """Back to the profile as saved."""
         if self.saved is not None:
             self.edit(self.saved)
-
-    def rename_profile(self, name: str) -> None:
-        old = self.profile
-        if old is None or old.name == name:
-            return
-        try:
-            renamed = replace(old, name=name)
-            self.workspace.profiles.save(renamed)
-            self.workspace.profiles.delete(old.name)
-        except AppError as error:
-            self.failed.emit(error)
-            return
-        self.profile = renamed
-        self.profileChanged.emit()
-
-    def delete_profile(self) -> None:
-        if self.profile is None:
-            return
-        try:
-            self.workspace.profiles.delete(self.profile.name)
-        except AppError as error:
-            self.failed.emit(error)
-            return
-        self.profile, self.saved = None, self.plan
-        self.profileChanged.emit()
-        self.planChanged.emit(self.plan)
 
     # -- additions -----------------------------------------------------------------------------------------------
 
@@ -450,16 +406,6 @@ class Desk(QObject):
         self.workspace.settings.additions_off = sorted(off)
         self.save_settings()
         self.refresh_preview()
-
-    def set_keep_serving(self, on: bool) -> None:
-        """Whether the next server may outlive the window; kept with the profile when one is open."""
-        self.keep_serving = on
-        if self.profile is not None:
-            try:
-                self.profile = replace(self.profile, keep_serving=on)
-                self.workspace.profiles.save(self.profile)
-            except AppError as error:
-                self.failed.emit(error)
 
     # -- settings ------------------------------------------------------------------------------------------------
 
@@ -480,8 +426,6 @@ class Desk(QObject):
         self.find_engines(refresh=True)
 
     def save_settings(self) -> None:
-        try:
-            self.workspace.save_settings()
-        except AppError as error:
-            self.failed.emit(error)
+        """Write them, and tell those that show them."""
+        bridge.run(self.workspace.save_settings, None, self.failed.emit, self, name="settings", in_order=True)
         self.settingsChanged.emit()

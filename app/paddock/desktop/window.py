@@ -7,26 +7,23 @@ import importlib.util
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QRect, QRectF, QSettings, QSize, Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, QSettings, Qt, Slot
 from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
     QHideEvent,
     QKeySequence,
-    QPainter,
-    QPaintEvent,
-    QPen,
     QResizeEvent,
     QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QButtonGroup,
     QMainWindow,
     QMessageBox,
-    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -35,16 +32,17 @@ from PySide6.QtWidgets import (
 from paddock.desktop import bridge
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.control import blocked, state_words
-from paddock.desktop.icons import icon, paint_icon
+from paddock.desktop.icons import icon
 from paddock.desktop.parts.basic import column, panel, row, rule
 from paddock.desktop.parts.blocks import Banner
 from paddock.desktop.parts.signs import STATES
+from paddock.desktop.rail import PAGE_ICONS, RAIL, RAIL_NARROW, Mark, RailButton, page_word
 from paddock.desktop.state import LIVE, Desk
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
+from paddock.server.model import State
 
-RAIL, RAIL_NARROW = 64, 48
 NARROW = 1000
 LOW = 640
 _PAGES = (("models", "ModelsPage"), ("launch", "LaunchPage"), ("run", "RunPage"), ("sessions", "SessionsPage"),
@@ -56,76 +54,6 @@ class Page(Protocol):
 
     title: str
     icon: str
-
-
-class _Mark(QWidget):
-    """Our mark at the top of the rail."""
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        side = theme().px(28)
-        rect = self.rect()
-        rect.setRect((self.width() - side) // 2, (self.height() - side) // 2, side, side)
-        paint_icon(QPainter(self), "paddock", rect, "text")
-
-
-class RailButton(QAbstractButton):
-    """An icon over a word; `dot` is the role of a small mark, None for no mark."""
-
-    def __init__(self, text: str, icon_name: str, shortcut: str) -> None:
-        super().__init__()
-        self._dot: str | None = None
-        self._icon = icon_name
-        self._narrow = False
-        self.setText(text)
-        self.setCheckable(True)
-        self.setAccessibleName(text)
-        self.setToolTip(f"{text} ({shortcut})")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:
-        return QSize(theme().px(RAIL), theme().px(48 if self._narrow else 56))
-
-    def set_narrow(self, narrow: bool) -> None:
-        """The icon alone; the word is in the tooltip."""
-        if narrow != self._narrow:
-            self._narrow = narrow
-            self.updateGeometry()
-
-    def set_dot(self, role: str | None, words: str = "") -> None:
-        if role != self._dot:
-            self._dot = role
-            self.update()
-        self.setAccessibleDescription(words)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        t = theme()
-        painter = QPainter(self)
-        chosen = self.isChecked()
-        if chosen or self.underMouse():
-            painter.fillRect(self.rect(), t.color("sel" if chosen else "hover"))
-        if chosen:
-            painter.fillRect(0, 0, 3, self.height(), t.color("accent"))
-        role = "accent" if chosen else "text2"
-        side = t.px(20)
-        top = (self.height() - side) // 2 if self._narrow else t.px(9)
-        left = (self.width() - side) // 2
-        paint_icon(painter, self._icon, QRect(left, top, side, side), role)
-        if not self._narrow:
-            painter.setPen(t.color(role))
-            painter.setFont(t.font("caption", 600 if chosen else 400))
-            words = QRect(0, top + side + t.px(4), self.width(), painter.fontMetrics().height())
-            painter.drawText(words, Qt.AlignmentFlag.AlignCenter, self.text())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self._dot is not None:
-            painter.setPen(QPen(t.color("sel" if chosen else "window"), 1.5))
-            painter.setBrush(t.color(self._dot))
-            painter.drawEllipse(QRectF(left + side - t.px(3), top - t.px(2), t.px(8), t.px(8)))
-        if self.hasFocus():
-            painter.setPen(QPen(t.color("accent"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
 
 
 class MainWindow(QMainWindow):
@@ -142,6 +70,7 @@ class MainWindow(QMainWindow):
         self._buttons: dict[str, RailButton] = {}
         self._current = ""
         self._closing = False
+        self._announced = ""
         self._dock_wish: dict[str, bool] = {}
         self._build()
         self._shortcuts()
@@ -192,7 +121,7 @@ class MainWindow(QMainWindow):
         box = QVBoxLayout(rail)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
-        mark = _Mark()
+        mark = Mark()
         mark.setFixedHeight(theme().px(56))
         box.addWidget(mark)
         for name, class_name in _PAGES:
@@ -201,7 +130,7 @@ class MainWindow(QMainWindow):
             if not _page_exists(name, class_name):
                 continue
             number = len(self._buttons) + 1
-            made = RailButton(page_word(name), _PAGE_ICONS[name], f"Ctrl+{number}")
+            made = RailButton(page_word(name), PAGE_ICONS[name], f"Ctrl+{number}")
             made.clicked.connect(lambda _checked=False, chosen=name: self.show_page(chosen))
             self._group.addButton(made)
             self._buttons[name] = made
@@ -327,7 +256,10 @@ class MainWindow(QMainWindow):
         if made is None:
             return
         state, words, tone = state_words(self.desk)
-        made.set_dot((tone or STATES[state][1]) if state is not None else None, words)
+        made.set_dot((tone or STATES[state][1]) if state not in (None, State.STOPPED) else None, words)
+        if words != self._announced:
+            self._announced = words
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, words))
 
     # -- acts ----------------------------------------------------------------------------------------------------
 
@@ -428,16 +360,6 @@ class MainWindow(QMainWindow):
         self._dock_wish.update(self.desk.workspace.settings.dock_folded)
         page = settings.value("page")
         self.show_page(page if page in self._buttons else next(iter(self._buttons)))
-
-
-_PAGE_ICONS = {"models": "boxes", "launch": "rocket", "run": "activity", "sessions": "history", "bench": "scale",
-               "settings": "sliders-horizontal"}
-
-
-def page_word(name: str) -> str:
-    """The word under a page's icon."""
-    return {"models": tr("Models"), "launch": tr("Launch"), "run": tr("Run"), "sessions": tr("Sessions"),
-            "bench": tr("Bench"), "settings": tr("Settings")}[name]
 
 
 def _page_exists(name: str, class_name: str) -> bool:

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
+from paddock.desktop import bridge
 from paddock.desktop.parts.basic import IconLabel, button, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
-from paddock.errors import AppError
 from paddock.launch.model import Command
 
 if TYPE_CHECKING:
@@ -178,12 +178,9 @@ class CommandLine(QWidget):
     @Slot()
     def copy(self, form: str = "posix") -> None:
         """Put the plan's own command on the clipboard."""
-        try:
-            text = self._desk.workspace.export(self._desk.plan, form)
-        except AppError as error:
-            self._desk.failed.emit(error)
-            return
-        QGuiApplication.clipboard().setText(text)
+        plan = self._desk.plan
+        bridge.run(lambda: self._desk.workspace.export(plan, form), QGuiApplication.clipboard().setText,
+                   self._desk.failed.emit, self, name="export")
 
     @Slot()
     def paste(self) -> None:

@@ -210,6 +210,7 @@ class FixButton(QAbstractButton):
 
     def __init__(self, sets: str, effect: str, idea: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        sets, effect = sets.rstrip("."), effect.rstrip(".")
         self._sets, self._effect, self._idea = sets, effect, idea
         self.setText(sets)
         self.setAccessibleName(sets)

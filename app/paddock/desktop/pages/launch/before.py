@@ -50,7 +50,7 @@ class IssueRow(QWidget):
         line.setStretch(1, 1)
         line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
         if issue.fix is not None and issue.edits:
-            fix = button(str(issue.fix), None, lambda: desk.edit(issue.apply(desk.plan)), small=True)
+            fix = button(str(issue.fix).rstrip("."), None, lambda: desk.edit(issue.apply(desk.plan)), small=True)
             fix.setMaximumWidth(theme().px(150))
             fix.setToolTip(str(issue.fix))
             line.addWidget(fix, 0, Qt.AlignmentFlag.AlignTop)

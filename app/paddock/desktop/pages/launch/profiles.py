@@ -52,7 +52,7 @@ class ProfileBar(QWidget):
             self.box.clear()
             if current is None:
                 self.box.addItem(tr("Not saved yet"), None)
-            for name in desk.profile_names():
+            for name in desk.profiles.names:
                 shown = tr("{name}, changed", name=name) if changed and name == current else name
                 self.box.addItem(shown, name)
             self.box.setCurrentIndex(max(0, self.box.findData(current)))
@@ -68,7 +68,7 @@ class ProfileBar(QWidget):
         if desk.profile is not None and desk.changes() and not self._may_drop():
             self.refresh()
             return
-        desk.open_profile(name)
+        desk.profiles.open(name)
 
     def _may_drop(self) -> bool:
         count = len(self._desk.changes())
@@ -86,12 +86,12 @@ class ProfileBar(QWidget):
         if self._desk.profile is None:
             self.save_as()
         else:
-            self._desk.save_profile()
+            self._desk.profiles.save()
 
     def save_as(self) -> None:
         name = self._ask_name(tr("Save as a profile"), self._suggestion())
         if name:
-            self._desk.save_profile(name)
+            self._desk.profiles.save(name)
 
     def _suggestion(self) -> str:
         if self._desk.profile is not None:
@@ -103,7 +103,7 @@ class ProfileBar(QWidget):
         name, good = QInputDialog.getText(self, title, tr("Name"), text=start)
         name = name.strip() if good else ""
         own = self._desk.profile.name if self._desk.profile is not None else None
-        if name and name != own and name in self._desk.profile_names():
+        if name and name != own and name in self._desk.profiles.names:
             asked = QMessageBox.question(self, "Paddock", tr("“{name}” is there already. Replace it?", name=name))
             return name if asked == QMessageBox.StandardButton.Yes else ""
         return name
@@ -122,20 +122,23 @@ class ProfileBar(QWidget):
         keep = menu.addAction(tr("Keep serving when Paddock quits"))
         keep.setCheckable(True)
         keep.setChecked(self._desk.keep_serving)
-        keep.toggled.connect(self._desk.set_keep_serving)
+        keep.toggled.connect(self._desk.profiles.keep_serving)
         return menu
 
     def _open_menu(self) -> None:
         self.menu().popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
     def _rename(self) -> None:
-        name = self._ask_name(tr("Rename the profile"), self._desk.profile.name)
+        profile = self._desk.profile
+        name = self._ask_name(tr("Rename the profile"), profile.name) if profile is not None else ""
         if name:
-            self._desk.rename_profile(name)
+            self._desk.profiles.rename(name)
 
     def _delete(self) -> None:
+        if self._desk.profile is None:
+            return
         name = self._desk.profile.name
         words = tr("Delete the profile “{name}”? The plan stays open.", name=name)
         asked = QMessageBox.question(self, "Paddock", words)
         if asked == QMessageBox.StandardButton.Yes:
-            self._desk.delete_profile()
+            self._desk.profiles.delete()
