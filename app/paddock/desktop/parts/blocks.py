@@ -195,6 +195,9 @@ class Segments(QFrame):
     def key(self) -> str:
         return next(key for key, made in self._buttons.items() if made.isChecked())
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._buttons
+
     def option(self, key: str) -> QToolButton:
         return self._buttons[key]
 

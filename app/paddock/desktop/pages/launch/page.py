@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QResizeEvent
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 NARROW = 900
+_VIEWS = {"options": ("options.view", "OptionsView"), "placement": ("placement.view", "PlacementView")}
+"""Further views of the same plan, made when first shown: a QWidget of this class, given the desk."""
 
 
 class LaunchPage(QWidget):
-    """Form | before you launch; or the first steps while there is no engine or no model."""
+    """Basic form | before you launch, and further views; the first steps while there is no plan."""
 
     icon = "rocket"
 
@@ -32,9 +36,10 @@ class LaunchPage(QWidget):
         super().__init__()
         self.title = tr("Launch")
         self._desk = desk
+        self._views: dict[str, QWidget] = {}
         self.header = PageHeader(self.title)
         self.profiles = ProfileBar(desk)
-        self.tabs = Segments((("form", tr("Settings")), ("before", tr("Before you launch"))), tr("What to show"))
+        self.tabs = self._make_tabs()
         self.tabs.chosen.connect(self._arrange)
         self.header.left.addWidget(self.tabs)
         self.header.right.addWidget(self.profiles)
@@ -42,20 +47,26 @@ class LaunchPage(QWidget):
         self.before = BeforePane(desk)
         self.first = FirstSteps(desk)
         self._line = rule(vertical=True)
-        body = QWidget()
+        self._body = QWidget()
         line = row(self.form, self._line, self.before, gap=0)
         line.setStretch(0, 1)
-        body.setLayout(line)
+        self._body.setLayout(line)
         self._stack = QStackedWidget()
-        self._stack.addWidget(body)
+        self._stack.addWidget(self._body)
         self._stack.addWidget(self.first)
         whole = panel("base", column(self.header, self._stack, gap=0))
         self.setLayout(column(whole, gap=0))
-        desk.planChanged.connect(self._choose)
-        desk.enginesChanged.connect(self._choose)
+        desk.planChanged.connect(self._arrange)
+        desk.profileChanged.connect(self._arrange)
+        desk.enginesChanged.connect(self._arrange)
         desk.previewChanged.connect(self._count)
-        self._choose()
         self._arrange()
+
+    def _make_tabs(self) -> Segments:
+        names = {"options": tr("All options"), "placement": tr("Placement")}
+        there = [(key, names[key]) for key, (module, _) in _VIEWS.items() if _exists(module)]
+        self._further = bool(there)
+        return Segments((("basic", tr("Basic")), *there, ("before", tr("Checks"))), tr("What to show"))
 
     def save(self) -> None:
         """Ctrl+S."""
@@ -63,21 +74,15 @@ class LaunchPage(QWidget):
             self.profiles.save()
 
     def show_item(self, what: object) -> None:
-        """Nothing to choose among: the desk holds the plan already."""
-
-    @Slot()
-    def _choose(self) -> None:
-        """The first steps until there is a plan to look at; an engine alone may come later."""
-        nothing = not self._desk.plan.settings
-        self._stack.setCurrentIndex(int(nothing))
-        self.profiles.setVisible(not nothing)
-        self._arrange()
+        """`what`: the name of a view, "basic", "options" or "placement"."""
+        if isinstance(what, str):
+            self.tabs.select(what)
+            self._arrange()
 
     @Slot()
     def _count(self) -> None:
         count = self.before.issue_count()
-        text = tr("Before you launch ({issues})", issues=count) if count else tr("Before you launch")
-        self.tabs.option("before").setText(text)
+        self.tabs.option("before").setText(tr("Checks ({issues})", issues=count) if count else tr("Checks"))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -85,11 +90,27 @@ class LaunchPage(QWidget):
 
     @Slot()
     def _arrange(self) -> None:
+        """Show what was chosen, as far as there is room and something to show."""
         narrow = self.width() < theme().px(NARROW)
-        in_form = self._stack.currentIndex() == 0
-        self.tabs.setVisible(narrow and in_form)
+        nothing = not self._desk.plan.settings
+        chosen = self.tabs.key()
+        if chosen == "before" and not narrow:
+            self.tabs.select("basic")
+            chosen = "basic"
+        self.tabs.setVisible(not nothing and (narrow or self._further))
+        self.tabs.option("before").setVisible(narrow)
+        self.profiles.setVisible(not nothing)
         self.profiles.set_narrow(narrow)
-        before = self.tabs.key() == "before"
+        self._show_changes()
+        if nothing:
+            self._stack.setCurrentWidget(self.first)
+        elif chosen in _VIEWS:
+            self._stack.setCurrentWidget(self._view(chosen))
+        else:
+            self._stack.setCurrentWidget(self._body)
+            self._arrange_body(narrow, chosen == "before")
+
+    def _arrange_body(self, narrow: bool, before: bool) -> None:
         self.form.setVisible(not (narrow and before))
         self.before.setVisible(not narrow or before)
         self._line.setVisible(not narrow)
@@ -98,3 +119,25 @@ class LaunchPage(QWidget):
             self.before.setMinimumWidth(0)
         else:
             self.before.setFixedWidth(theme().px(WIDTH))
+
+    def _show_changes(self) -> None:
+        if "options" in self.tabs:
+            count = len(self._desk.changes())
+            self.tabs.option("options").setText(
+                tr("All options ({changed} changed)", changed=count) if count else tr("All options"))
+
+    def _view(self, name: str) -> QWidget:
+        if name not in self._views:
+            module, class_name = _VIEWS[name]
+            made = getattr(importlib.import_module(f"paddock.desktop.pages.launch.{module}"), class_name)(self._desk)
+            self._views[name] = cast(QWidget, made)
+            self._stack.addWidget(self._views[name])
+        return self._views[name]
+
+
+def _exists(module: str) -> bool:
+    """Whether this version has the view; one that is not there has no tab."""
+    try:
+        return importlib.util.find_spec(f"paddock.desktop.pages.launch.{module}") is not None
+    except ModuleNotFoundError:
+        return False
