@@ -23,9 +23,6 @@ APPROXIMATE = (
     "dots3note",
     "hrm_text",
     "talkie",
-    "rwkv7",
-    "bert",
-    "t5",
 )
 """Architectures whose graphs are not replayed: their compute is a formula with a band."""
 

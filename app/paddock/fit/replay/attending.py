@@ -29,6 +29,8 @@ class Attending(Base):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.masks: dict[bool, Memory] = {}
+        self.batch_only = self.arch in arch_data.NO_CACHE or self.arch == "llama-embed"
+        """Attention looks at the batch alone."""
 
     def memory(self, sliding: bool = False) -> Memory:
         """The attention inputs of the full or the sliding cache (or of none)."""
@@ -40,7 +42,7 @@ class Attending(Base):
     def _memory(self, sliding: bool) -> Memory:
         g, u, sizes, shape = self.g, self.u, self.sizes, self.shape
         kind = F16 if self.flash else F32
-        if self.arch in arch_data.NO_CACHE:
+        if self.batch_only:
             return Memory(g.input(I64, u), None, g.input(kind, u, u), None, None)
         cells = sizes.sliding(shape.window) if sliding else sizes.cells
         mask = g.input(kind, cells, u // self.streams, 1, self.streams)
@@ -90,21 +92,24 @@ class Attending(Base):
         wo: str | None = "attn_output",
         softcap: int = 0,
         source: int | None = None,
+        bias: Node | None = None,
     ) -> Node:
         """Store, attend, project (build_attn). `source`: the layer whose cache is read, if another.
+
+        bias: added to the products of queries and keys; flash attention knows nothing of it.
 
         softcap: 1 = scale, tanh, scale (only without flash attention).
         """
         g, shape = self.g, self.shape
         sliding = shape.windowed and shape.swa[layer]
         memory = self.memory(sliding)
-        if self.arch in arch_data.NO_CACHE:
+        if self.batch_only:
             for x in (q, k, v):
                 assert x is not None
                 g.expand(x)
             assert k is not None
             assert v is not None
-            cur = self._mha_plain(q, k, v, memory, layer)
+            cur = self.mha_plain(q, k, v, memory.mask, layer)
             return self.project(layer, cur, wo)
         if memory.k_turn is not None:
             q = self.turned(q, memory.k_turn)
@@ -121,7 +126,7 @@ class Attending(Base):
         if v is not None:
             assert memory.v_ids is not None
             g.expand(g.store(v_cache, self._value_row(layer, v, v_cache), memory.v_ids))
-        cur = self.mha(layer, q, k_cache, v_cache, memory.mask, sinks, softcap)
+        cur = self.mha(layer, q, k_cache, v_cache, memory.mask, sinks, softcap, bias)
         out: Tensor = cur
         if memory.v_turn is not None:
             out = self.turned(cur, memory.v_turn)
@@ -154,7 +159,17 @@ class Attending(Base):
         assert v_cache is not None
         return k_cache, v_cache
 
-    def mha(self, layer: int, q: Tensor, k: Node, v: Node, mask: Tensor, sinks: Node | None, softcap: int) -> Tensor:
+    def mha(
+        self,
+        layer: int,
+        q: Tensor,
+        k: Node,
+        v: Node,
+        mask: Tensor,
+        sinks: Node | None,
+        softcap: int,
+        bias: Node | None = None,
+    ) -> Tensor:
         """Attention over a cache (build_attn_mha); the result is flat, [heads * value size, tokens]."""
         g, shape, sizes, u = self.g, self.shape, self.sizes, self.u
         heads, hv = shape.heads[layer], shape.head_v[layer]
@@ -162,7 +177,7 @@ class Attending(Base):
         k_view: Tensor = g.view(k, 1, size=k.size)
         v_view: Tensor = g.view(v, 1, size=self._value_span(layer, v))
         q_view = g.view(q, *q.ne, size=q.size)
-        if self.flash:
+        if self.flash and bias is None:
             if sizes.type_k == "f32":
                 k_view = g.new([k_view], k.size // 4, type_=F16)
             if sizes.type_v == "f32":
@@ -176,6 +191,8 @@ class Attending(Base):
             kq: Node = g.new([k_view, q_view], cells, u // self.streams, heads, self.streams)
             for _ in range(3 if softcap else 0):
                 kq = g.same(kq)
+            if bias is not None:
+                kq = g.same(kq, bias)
             kq = g.same(kq, mask, *extra)
             if not self.turned_values:
                 v_view = Node(KEEP, (v_view,), F16, (cells, hv, shape.kv_heads[layer], self.streams), v.size)
@@ -193,17 +210,22 @@ class Attending(Base):
         per_stream = v.size // self.streams
         return v.size - per_stream // stored * (stored - own) if stored else v.size
 
-    def _mha_plain(self, q: Tensor, k: Tensor, v: Tensor, memory: Memory, layer: int) -> Tensor:
+    def mha_plain(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, layer: int, bias: Node | None = None
+    ) -> Tensor:
         """Attention without a cache: with flash attention keys and values are cast to F16 first."""
         g, u, heads, hv = self.g, self.u, self.shape.heads[layer], self.shape.head_v[layer]
-        if self.flash:
+        keys = k.ne[2]
+        if self.flash and bias is None:
             q_view = g.view(q, *q.ne, size=q.size)
             cast = [g.new([x], *x.ne, type_=F16) for x in (k, v)]
-            out = Node(FLASH, (q_view, *cast, memory.mask), F32, (hv, heads, u, 1), 4 * hv * heads * u)
+            out = Node(FLASH, (q_view, *cast, mask), F32, (hv, heads, u, 1), 4 * hv * heads * u)
             flat: Tensor = g.view(out, hv * heads, u)
         else:
-            kq = g.new([g.view(k, *k.ne, size=k.size), g.view(q, *q.ne, size=q.size)], u, u, heads)
-            kq = g.same(kq, memory.mask)
+            kq = g.new([g.view(k, *k.ne, size=k.size), g.view(q, *q.ne, size=q.size)], keys, u, heads)
+            if bias is not None:
+                kq = g.same(kq, bias)
+            kq = g.same(kq, mask)
             flat = g.cont(g.new([g.cont(g.view(v, *v.ne, size=v.size)), kq], hv, u, heads), (hv * heads, u, 1, 1))
         g.expand(flat)
         return flat

@@ -14,7 +14,7 @@ arctic deepseek deepseek2-ocr chatglm glm4 glm4moe bitnet jais jais2 nemotron ex
 granitemoe granite_swa chameleon bailingmoe bailingmoe2 dots1 arcee afmoe laguna ernie4_5 ernie4_5-moe paddleocr
 hunyuan-moe hunyuan-dense hunyuan_vl hy_v3 smollm3 seed_oss grovemoe apertus minimax-m2 pangu-embedded mistral3
 maincoder pockettts mellum maple mimo2 muse-glimmer nanbeige smallthinker spark2_5 step35 gpt-oss dream llada
-llada-moe rnd1 cogvlm""")
+llada-moe rnd1 cogvlm llama-embed""")
 
 
 def build(b: Build) -> None:

@@ -6,7 +6,7 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import dense, gemma, hybrid, mla, mtp, plan
+from paddock.fit.replay import dense, encoders, gemma, hybrid, mla, mtp, plan, rwkv
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
@@ -21,6 +21,10 @@ def _grow(b: Build) -> None:
         mla.build(b)
     elif arch in hybrid.GRAPHED:
         hybrid.build(b)
+    elif arch in rwkv.GRAPHED:
+        rwkv.build(b)
+    elif arch in encoders.GRAPHED:
+        encoders.build(b)
     elif arch in gemma.GRAPHED:
         gemma.build(b)
     elif arch in dense.GRAPHED or not b.shape.known:
