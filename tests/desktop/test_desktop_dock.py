@@ -103,7 +103,7 @@ def test_a_disabled_launch_says_why(qtbot, dock: Dock, planned: Desk, workspace:
     workspace.issues = (Issue("port", Severity.ERROR, "port", Text("A port is 1 to 65535.")),)
     wait_for(qtbot, planned, port=99999)
     assert not dock.control.button.isEnabled()
-    assert dock.verdict.why.full_text() == "A port is 1 to 65535."
+    assert dock.verdict.why.full_text() == dock.small_verdict.reason.text() == "Launch waits: A port is 1 to 65535."
     assert dock.control.button.accessibleDescription() == "A port is 1 to 65535."
 
 

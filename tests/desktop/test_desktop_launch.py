@@ -222,6 +222,7 @@ def test_issues_stand_worst_first_with_sign_sentence_and_fix(qtbot, page: Launch
     texts = [[x.accessibleName() for x in r.findChildren(page.form.rows["model"].label.__class__)] for r in rows]
     assert texts == [["Error: A port is 1 to 65535."], ["Hint: A hint."]]
     assert page.form.fields["address"].port.property("error")
+    assert page.form.rows["address"].cost.plain() == "A port is 1 to 65535."
     fix = rows[0].findChild(type(page.before.anyway))
     qtbot.mouseClick(fix, Qt.MouseButton.LeftButton)
     assert planned.plan.integer("port") == 8080

@@ -130,10 +130,11 @@ class Dock(QFrame):
         ideas = verdict is Verdict.FITS
         self.bars.show_bars(bars)
         self.small_bars.show_bars(bars)
-        for pane in (self.verdict, self.small_verdict):
-            pane.show_verdict(verdict, reason, second)
-        why = "" if desk.live() else blocked(desk)
-        self.verdict.show_why(why if desk.preview is not None and desk.preview.errors else "")
+        why = "" if desk.live() or desk.preview is None or not desk.preview.errors else blocked(desk)
+        waits = tr("Launch waits: {why}", why=why) if why else ""
+        self.verdict.show_verdict(verdict, reason, second)
+        self.verdict.show_why(waits)
+        self.small_verdict.show_verdict(verdict, waits or reason, "" if waits else second)
         self.verdict.show_fixes(fixes[:2] if why else fixes, ideas)
         self.small_verdict.show_fixes(fixes, ideas)
         self.control.refresh()

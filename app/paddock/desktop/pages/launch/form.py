@@ -93,8 +93,10 @@ class BasicForm(QScrollArea):
                                        len(draft.candidates()) if isinstance(draft, DraftField) else 0),
             "address": costs.address_words(plan),
         }
+        wrong = {i.option: str(i.text) for i in preview.errors} if preview is not None and preview.plan == plan else {}
         for name, text in texts.items():
-            self.rows[name].show_cost(text)
+            found = next((wrong[o] for o in self.rows[name].options if o in wrong), "")
+            self.rows[name].show_cost(found or text, bool(found) or (name == "model" and error is not None))
 
 
 def _words(name: str) -> tuple[str, str, tuple[str, ...]]:

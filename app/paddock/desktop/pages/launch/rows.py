@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
-from paddock.desktop.parts.basic import Label
+from paddock.desktop.parts.basic import IconLabel, Label, row
 from paddock.desktop.parts.marked import MarkedLabel
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -25,6 +25,12 @@ class FormRow(QWidget):
         self.flags = Label(flags, "flag", "text2")
         self.control = control
         self.cost = MarkedLabel()
+        self._sign = IconLabel("circle-x", 14, "bad")
+        self._sign.hide()
+        self._costs = QWidget()
+        costs = row(self._sign, self.cost, gap=6)
+        costs.setStretch(1, 1)
+        self._costs.setLayout(costs)
         self._changed = False
         self._compact: bool | None = None
         self._grid = QGridLayout(self)
@@ -47,7 +53,7 @@ class FormRow(QWidget):
             return
         self._compact = compact
         top = Qt.AlignmentFlag.AlignTop
-        for widget in (self._words, self.control, self.cost):
+        for widget in (self._words, self.control, self._costs):
             self._grid.removeWidget(widget)
         self._grid.addWidget(self._words, 0, 0, 2 if compact else 1, 1, top)
         self._grid.addWidget(self.control, 0, 1, top)
@@ -55,19 +61,22 @@ class FormRow(QWidget):
             self.control.setMinimumWidth(0)
             self.control.setMaximumWidth(theme().px(520))
             self.control.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            self._grid.addWidget(self.cost, 1, 1, top)
+            self._grid.addWidget(self._costs, 1, 1, top)
             self._grid.setColumnStretch(1, 1)
             self._grid.setColumnStretch(2, 0)
         else:
             self.control.setFixedWidth(theme().px(CONTROL_WIDTH))
-            self._grid.addWidget(self.cost, 0, 2, Qt.AlignmentFlag.AlignVCenter)
+            self._grid.addWidget(self._costs, 0, 2, Qt.AlignmentFlag.AlignVCenter)
             self._grid.setColumnStretch(1, 0)
             self._grid.setColumnStretch(2, 1)
         self._grid.setRowStretch(2, 1)
 
-    def show_cost(self, text: str) -> None:
+    def show_cost(self, text: str, error: bool = False) -> None:
+        """What it costs, or what is wrong with it."""
         self.cost.setMarked(text)
-        self.cost.setVisible(bool(text) or not self._compact)
+        self.cost.look(role="bad" if error else "text2")
+        self._sign.setVisible(error)
+        self._costs.setVisible(bool(text) or not self._compact)
 
     def set_changed(self, changed: bool) -> None:
         if changed != self._changed:
