@@ -45,8 +45,8 @@ def page(qtbot, desk: Desk) -> ModelsPage:
     made = ModelsPage(desk)
     qtbot.addWidget(made)
     made.resize(1216, 744)
-    with qtbot.waitSignal(desk.modelsChanged):
-        made.show()
+    made.show()
+    qtbot.waitUntil(lambda: made.model.rowCount() > 0)
     return made
 
 
@@ -157,12 +157,13 @@ def test_a_new_scan_keeps_verdicts_and_the_chosen_file(qtbot, page: ModelsPage, 
 
 
 def test_without_a_model_the_first_steps_are_shown(qtbot, desk: Desk, workspace: fake.FakeWorkspace) -> None:
-    workspace.found = []
+    qtbot.waitUntil(lambda: desk.entries is not None)
     made = ModelsPage(desk)
     qtbot.addWidget(made)
-    with qtbot.waitSignal(desk.modelsChanged):
-        made.show()
-    assert made.pages.currentWidget() is made.first_run
+    made.show()
+    workspace.found = []
+    desk.scan()
+    qtbot.waitUntil(lambda: made.pages.currentWidget() is made.first_run)
     assert not made.search.isVisible()
 
 

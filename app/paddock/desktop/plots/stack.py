@@ -18,6 +18,7 @@ from paddock.desktop.plots.scale import time_ticks
 from paddock.desktop.plots.views import ContextPlot, LoadPlot, MemoryPlot, Plot, SpeedPlot, Window
 from paddock.desktop.theme import theme
 from paddock.session.model import Event
+from paddock.text import Text
 
 PULL_MS = 100
 LABEL_EVERY = 5
@@ -43,6 +44,8 @@ class PlotStack(QWidget):
         self._follow = True
         self._start, self._end = 0.0, 120.0
         self._pulls = 0
+        self.ended = False
+        """Nothing more will come: the plots do not say that they wait."""
         self._timer = QTimer(self)
         self._timer.setInterval(PULL_MS)
         self._timer.timeout.connect(self._pull)
@@ -93,6 +96,14 @@ class PlotStack(QWidget):
     def set_frame(self, frame: Frame, labels: bool = True) -> None:
         self.frame = frame
         self.redraw(labels)
+
+    def take(self, frame: Frame) -> None:
+        """A newer frame from somebody who pulls himself: drawn if the stack can be seen, else kept for later."""
+        self.frame = frame
+        if self.isVisible():
+            self.redraw()
+        else:
+            self._follow_window()
 
     # -- what is in sight ----------------------------------------------------------------------------------------------
 
@@ -169,6 +180,8 @@ class PlotStack(QWidget):
         window = Window(start, end, max(pixels, 100), ticks)
         for plot in self.plots:
             plot.draw(self.frame, window)
+            if self.ended and plot.note.isVisibleTo(plot):
+                plot.set_note(str(Text("Nothing was recorded.")))
         self.lanes.draw(self.frame, start, end)
         events = self.numbered_events()
         self.strip.set_view([(n, e) for n, e in events if start <= e.t <= end], start, end)

@@ -191,7 +191,7 @@ class Inspector(QFrame):
         for kind in (k for k in KINDS if k in there):
             self._legend.addLayout(row(_Swatch(kind), Label(kind_word(kind), "caption", "text2"), gap=4))
         tensors = tensor_rows(model.tensors) if model is not None else []
-        self._tensors.set_rows(tensors, (0, 64, 110, 84))
+        self._tensors.set_rows(tensors, (0, 64, 126, 80))
         self._tabs.setTabText(1, tr("Tensors {count}", count=len(tensors)))
         template = model.metadata.get("tokenizer.chat_template") if model is not None else None
         self._template.setPlainText(str(template) if isinstance(template, str) else "")

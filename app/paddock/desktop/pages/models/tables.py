@@ -73,10 +73,10 @@ class _Proxy(QSortFilterProxyModel):
 
 
 class FilteredTable(QWidget):
-    """A filter over a dense table; Ctrl+C copies the chosen rows."""
+    """A filter over a dense table; Ctrl+C copies the chosen rows. Short ones do without the filter."""
 
     def __init__(self, name: str, headers: Sequence[str], right: frozenset[int] = frozenset(),
-                 stretch: int = 0, parent: QWidget | None = None) -> None:
+                 stretch: int = 0, filterable: bool = True, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.table = PlainTable(headers, right, self)
         self._proxy = _Proxy(self)
@@ -113,7 +113,8 @@ class FilteredTable(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(top)
+        if filterable:
+            layout.addLayout(top)
         layout.addWidget(self.view, 1)
         self.filter.textChanged.connect(self._filter)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view, self.copy,
@@ -153,7 +154,7 @@ class FilteredTable(QWidget):
 def tensor_rows(tensors: Sequence[Tensor]) -> list[tuple[tuple[str, Any], ...]]:
     """Name, type, shape, size, shard."""
     return [((t.name, _natural(t.name)), (t.type_name.upper(), t.type_name),
-             (" × ".join(count_text(n) for n in t.shape), float(_elements(t.shape))),
+             (" × ".join(str(n) for n in t.shape), float(_elements(t.shape))),
              (bytes_text(t.nbytes), float(t.nbytes or 0))) for t in tensors]
 
 

@@ -180,7 +180,7 @@ class FigureRow(QWidget):
         """Labels change only where the text differs."""
         for figure, one in zip(self.figures, shown, strict=True):
             figure.set_title(one.title)
-            figure.show_value(one.value, one.note, one.tone, one.unit)
+            figure.show_value(one.value, one.note, one.tone, one.unit if one.value != _DASH else "")
 
 
 def figures_of(snapshot: Any, setup: Setup, has_draft: bool, actual: Mapping[str, Any] | None = None) -> list[Shown]:

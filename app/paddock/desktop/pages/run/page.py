@@ -17,6 +17,7 @@ from paddock.desktop.parts.basic import Label, button, column, tool_button
 from paddock.desktop.parts.blocks import Banner, EmptyState, PageHeader
 from paddock.desktop.parts.signs import Tag
 from paddock.desktop.plots import Frame
+from paddock.desktop.state import LIVE
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.server.model import State
@@ -76,6 +77,7 @@ class RunPage(QFrame):
         self.banner = Banner()
         self.banner.closed.connect(self._banner_closed)
         self.body.plots.stack.window_changed.connect(self._window_changed)
+        self.body.requests.ways.chosen.connect(self._window_changed)
         self.empty = EmptyState(
             "activity", tr("No server is running"),
             tr("Choose a model, look at what it will cost, and launch it. Its speed, memory and log then appear here."),
@@ -106,7 +108,6 @@ class RunPage(QFrame):
         self._source = LiveSource(run) if run is not None else None
         self.pages.setCurrentWidget(self.body if run is not None else self.empty)
         stack = self.body.plots.stack
-        stack.set_source(self._source.pull if self._source is not None else None)
         self.body.log.start(getattr(run, "log_path", None))
         self.body.requests.show_requests(())
         if self._source is not None:
@@ -226,11 +227,15 @@ class RunPage(QFrame):
 
     @Slot()
     def _pull(self, labels: bool = False) -> None:
-        """Log lines ten times a second, figures and requests twice."""
+        """Plots and log ten times a second, figures and requests twice; what is not in sight is not drawn."""
         source = self._source
         if source is None:
             return
-        snapshot = source.snapshot or source.run.recorder.snapshot()
+        stack = self.body.plots.stack
+        frame = source.pull()
+        if frame is not None:
+            stack.take(frame)
+        snapshot = source.snapshot
         log = self.body.log
         if snapshot.log_last > log.last:
             log.add(source.run.recorder.log(log.last))
@@ -238,7 +243,7 @@ class RunPage(QFrame):
         if not labels and self._pulls % _LABEL_EVERY:
             return
         setup = setup_of(source.run)
-        stack = self.body.plots.stack
+        stack.ended = source.run.state not in LIVE
         if setup != stack.setup:
             stack.configure(setup)
             stack.set_frame(source.frame())
@@ -248,11 +253,14 @@ class RunPage(QFrame):
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)
+        if stack.isVisible():
+            stack.update_labels()
         self._window_changed()
         self._say_time()
 
     @Slot()
-    def _window_changed(self) -> None:
+    @Slot(str)
+    def _window_changed(self, _way: str = "") -> None:
         stack = self.body.plots.stack
         frame: Frame = stack.frame
         self.body.requests.show_window(frame.requests, *stack.window_s, frame.now)

@@ -127,10 +127,12 @@ class SessionPane(QFrame):
         self.tabs.setDocumentMode(True)
         self.plots = PlotPane(live=False)
         self.plots.stack.window_changed.connect(self._window_changed)
+        self.plots.stack.ended = True
         self.requests = RequestPane(tr("This session had no request."))
+        self.requests.ways.chosen.connect(self._window_changed)
         self.memory = FilteredTable(tr("Predicted and measured"), [tr("Device"), tr("Part"), tr("Predicted"),
                                                                    tr("Measured"), tr("Difference")],
-                                    frozenset({2, 3, 4}), stretch=1)
+                                    frozenset({2, 3, 4}), stretch=1, filterable=False)
         self.memory_none = EmptyState("scale", tr("No memory was recorded"), tr(
             "The server ended before it had told how much it took, or its log was too quiet (-lv 4 tells it)."))
         self.memory_pages = QStackedWidget()
@@ -231,7 +233,7 @@ class SessionPane(QFrame):
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.detail.environment.items()]
         return " ".join([*variables, shlex.join(self.detail.command)])
 
-    def _window_changed(self) -> None:
+    def _window_changed(self, _way: str = "") -> None:
         stack = self.plots.stack
         self.requests.show_window(stack.frame.requests, *stack.window_s, stack.frame.now)
 
