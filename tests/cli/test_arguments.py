@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from paddock.cli.arguments import Globals, split_globals
 from paddock.cli.estimate import target_and_flags
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from paddock.engine import Engine
 from paddock.work import Workspace
 

@@ -18,6 +18,7 @@ from paddock.units import rate_text, seconds_text
 if TYPE_CHECKING:
     from paddock.server.model import Diagnosis, Exit, State
     from paddock.work import Run
+    from paddock.work.watching import Watched
 
 FORMATS = ["argv", "posix", "powershell", "cmd", "systemd", "preset", "llama-swap", "docker"]
 
@@ -80,6 +81,45 @@ def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:
     return False
 
 
+@click.command()
+@click.argument("url")
+@click.option("--key", default=None, help="The server's API key, or a reference: env:NAME, file:PATH, keyring:NAME.")
+@click.option("--record", is_flag=True, help="Keep it as a session.")
+@click.option("--for", "seconds", type=click.FloatRange(0), metavar="SECONDS", help="Stop watching after so long.")
+@click.pass_obj
+def watch(options: Globals, url: str, key: str | None, record: bool, seconds: float | None) -> int:
+    """Attach to a server that runs already (http://HOST:PORT): tokens/s, slots, requests; it is never stopped."""
+    import os
+
+    from paddock.store import resolve_secret
+    from paddock.work import Workspace
+
+    workspace = Workspace(options.data_dir, options.engine)
+    reporter = Reporter(options.json)
+    try:
+        watched = workspace.watch(url, resolve_secret(key, os.environ) if key else None, record)
+        reporter.watching(watched)
+        try:
+            return _watch(watched, reporter, seconds)
+        finally:
+            watched.close()
+    finally:
+        workspace.close()
+
+
+def _watch(watched: Watched, reporter: Reporter, seconds: float | None) -> int:
+    ask = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ask.set())
+    end = None if seconds is None else time.monotonic() + seconds
+    while not ask.wait(0.1) and (end is None or time.monotonic() < end):
+        reporter.tick(watched)
+    reporter.tick(watched)
+    reporter.watched(watched)
+    return 130 if ask.is_set() else 0
+
+
 class Reporter:
     """Tells the run as it goes: JSON lines on stdout, or sentences. Callbacks come from other threads."""
 
@@ -92,6 +132,13 @@ class Reporter:
         self._line = 0
         self._told_requests: set[int] = set()
         self._last_sample = 0.0
+
+    def watching(self, watched: Watched) -> None:
+        """Say what is being watched."""
+        self._event("state", state="watching", url=watched.url, model=watched.label, session=watched.session_id)
+        if not self.json:
+            note(Text("Watching {model} at {url}. Ctrl-C ends the watching, not the server.", model=watched.label,
+                      url=watched.url))
 
     def attach(self, run: Run) -> None:
         """Say what is being started."""
@@ -123,7 +170,7 @@ class Reporter:
         if not self.json:
             note(f"{diagnosis.cause} {diagnosis.advice}")
 
-    def tick(self, run: Run) -> None:
+    def tick(self, run: Run | Watched) -> None:
         """Called ten times a second from the main thread: new log lines, samples, finished requests."""
         for entry in run.recorder.log(after=self._line):
             self._line = entry.number
@@ -144,6 +191,12 @@ class Reporter:
             self._event("sample", generation_per_s=clean(sample.generation_per_s),
                         prompt_per_s=clean(sample.prompt_per_s), context_used=clean(sample.context_used),
                         busy=clean(sample.requests_processing), waiting=clean(sample.requests_waiting))
+
+    def watched(self, watched: Watched) -> None:
+        """The last event of a watching."""
+        self._event("exit", session=watched.session_id, code=None, reason=str(Text("The watching ended.")))
+        if not self.json and watched.session_id is not None:
+            note(Text("Recorded as session {id}.", id=watched.session_id))
 
     def finish(self, run: Run, stopped: bool) -> int:
         """The last event, and the exit code: 0 in order, 1 a server that failed, 130 after Ctrl-C."""

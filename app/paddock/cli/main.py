@@ -27,7 +27,8 @@ def paddock() -> None:
 
 
 for _command in (inspect.inspect, engines.engines, engines.devices, engines.doctor, estimate.fit, estimate.check,
-                 launching.command, launching.launch, profiles.profiles, sessions.sessions, sessions.sql):
+                 launching.command, launching.launch, launching.watch,
+                 profiles.profiles, sessions.sessions, sessions.sql):
     paddock.add_command(_command)
 
 

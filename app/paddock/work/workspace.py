@@ -26,6 +26,7 @@ from paddock.work import asking, previewing, resolving, saving
 from paddock.work.model import Preview
 from paddock.work.run import Run, RunListener
 from paddock.work.starting import adopt_run, start_run
+from paddock.work.watching import Watched
 
 Progress = Callable[[int, int | None, str], None]
 
@@ -225,6 +226,10 @@ class Workspace:
         run = adopt_run(self, leftover, listener)
         self.runs.append(run)
         return run
+
+    def watch(self, url: str, key: str | None = None, record: bool = False) -> Watched:
+        """Attach to a server that somebody else started, read-only. AppError where none answers."""
+        return Watched(self, url, key, record)
 
     # -- the past
 
