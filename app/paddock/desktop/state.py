@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from paddock.desktop import bridge, drafts
+from paddock.desktop.history import Record, record_of
 from paddock.desktop.profiles import ProfileDesk
 from paddock.desktop.whatif import WhatIf, changes, what_if
 from paddock.engine.model import Engine
@@ -45,6 +46,8 @@ class Desk(QObject):
     """work.Preview of the current plan"""
     whatIfChanged = Signal(object)
     """whatif.WhatIf: limits and fixes for the current preview, a little later than it"""
+    recordChanged = Signal()
+    """how right the estimates of this model were"""
     enginesChanged = Signal()
     machineChanged = Signal()
     modelsChanged = Signal()
@@ -77,6 +80,7 @@ class Desk(QObject):
         self.plan = Plan()
         self.preview: Preview | None = None
         self.what_if = WhatIf()
+        self.record: Record | None = None
         self.engines: list[Engine] | None = None
         self.machine: Machine | None = None
         self.entries: list[Any] | None = None
@@ -303,6 +307,20 @@ class Desk(QObject):
             self._preview_now()
         else:
             self._ask_what_if(preview)
+            self._ask_record()
+
+    def _ask_record(self, again: bool = False) -> None:
+        model = self.preview.model if self.preview is not None else None
+        identity = model.identity if model is not None else None
+        if identity is None or (self.record is not None and self.record.identity == identity and not again):
+            return
+        self.record = Record(identity)
+        bridge.run(lambda: record_of(self.workspace, identity), self._record_known, None, self, name="record")
+
+    def _record_known(self, record: Record) -> None:
+        if self.record is not None and record.identity == self.record.identity:
+            self.record = record
+            self.recordChanged.emit()
 
     def _preview_failed(self, error: AppError) -> None:
         self._busy = False
@@ -373,6 +391,7 @@ class Desk(QObject):
         self.runStateChanged.emit(run, state, exit_)
         if state not in LIVE:
             self.runsChanged.emit()
+            self._ask_record(again=True)
             if not self.live():
                 self._read_machine(refresh=True)
 

@@ -107,9 +107,14 @@ class Control(QWidget):
         run = self._desk.run
         if run is not None and self._desk.live():
             return run.url.removeprefix("http://")
-        if self._full and state is None and not self._desk.machine:
+        if not self._full:
+            return ""
+        if self._desk.machine is None:
             return tr("Reading this computer…")
-        return ""
+        record, preview = self._desk.record, self._desk.preview
+        if record is None or preview is None or preview.estimate is None or preview.model is None:
+            return ""
+        return record.sentence() if record.identity == preview.model.identity else ""
 
     def _show_button(self, live: bool) -> None:
         if live == self._stop and self.button.text():

@@ -48,6 +48,7 @@ class Dock(QFrame):
         desk.planChanged.connect(self.refresh)
         desk.previewChanged.connect(self.refresh)
         desk.whatIfChanged.connect(self.refresh)
+        desk.recordChanged.connect(self.refresh)
         desk.enginesChanged.connect(self.refresh)
         desk.machineChanged.connect(self.refresh)
         desk.runsChanged.connect(self.refresh)
