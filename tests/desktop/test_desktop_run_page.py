@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import fakedesk as fake
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QListView, QWidget
 
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.banner import edits_words, message_of
@@ -421,3 +423,26 @@ def test_questions_follow_the_theme(qtbot, page: RunPage) -> None:
     form = cursor.charFormat()
     assert not form.hasProperty(form.Property.ForegroundBrush.value)
     theme().use("light")
+
+
+def test_the_usual_speed_comes_from_the_past(qtbot, desk_of, run: fake.FakeRun) -> None:
+    desk = desk_of(run)
+    desk.workspace.past = {d.row.id: type(d)(**{**vars(d), "row": replace(d.row, model_identity="aa", profile="Chat")})
+                           for d in fake.sessions()}
+    run.session_id = 5
+    page = RunPage(desk)
+    qtbot.addWidget(page)
+    page.show()
+    qtbot.waitUntil(lambda: page.body.plots.stack.setup.usual_per_s == 43.0)
+    assert "under the usual 43.0" in page.body.figures.figures[0].accessibleName()
+
+
+def test_every_control_has_a_name(page: RunPage) -> None:
+    """What can be reached by Tab; a box's own list is Qt's."""
+    nameless = []
+    for widget in page.findChildren(QWidget):
+        words = widget.text() if isinstance(widget, QAbstractButton) else ""
+        inside_box = isinstance(widget, QListView) and widget.window() is not page.window()
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not (widget.accessibleName() or words or inside_box):
+            nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
+    assert nameless == []

@@ -396,7 +396,8 @@ class FakeWorkspace:
         return [r for r in rows if all(w in f"{r.model} {r.profile} {r.engine} {r.state}".lower() for w in words)]
 
     def query(self, _sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        return ["session_id", "per_s"], [(i, 40.0 + i) for i, d in self.past.items() if d.requests]
+        rows = [(i, 40.0 + i, 580.0) for i, detail in self.past.items() if detail.requests]
+        return ["session_id", "per_s", "prompt_per_s"], rows
 
     def session(self, session_id: int) -> Any:
         if session_id not in self.past:

@@ -140,7 +140,8 @@ class Canvas(QWidget):
         self.left, self.right = Scale(LEFT, False, self), Scale(RIGHT, True, self)
         self.legend = Legend(self)
         self.view = pg.GraphicsView(self, background=None)
-        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for part in (self.view, self.view.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.view.setMouseTracking(False)
         self.view.setMinimumHeight(24)
         self.box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)

@@ -80,6 +80,8 @@ class Inspector(QFrame):
         path.setStretch(0, 1)
         self._tabs = QTabWidget()
         self._tabs.setDocumentMode(True)
+        for part in (self._tabs, self._tabs.tabBar()):
+            part.setAccessibleName(tr("What is in the file"))
         self._tabs.addTab(self._facts_tab(), tr("Facts"))
         self._tensors = FilteredTable(tr("Tensors"), [tr("Name"), tr("Type"), tr("Shape"), tr("Size")],
                                       frozenset({2, 3}))
@@ -112,6 +114,7 @@ class Inspector(QFrame):
                                None, gap=6, margins=(16, 12, 16, 12)))
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(inner)

@@ -10,6 +10,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from paddock.desktop.pages.run.usual import Usual
 from paddock.desktop.parts.blocks import Figure
 from paddock.desktop.plots import Setup
 from paddock.desktop.tr import tr
@@ -51,6 +52,8 @@ def _speed(title: str, live: float, last: float | None, usual: float | None, doi
     if not words:
         if last is not None and not missing(last):
             words = tr("last request {rate}", rate=_rate(last))
+            if usual is not None:
+                words = tr("last request {rate}, usual {usual}", rate=_rate(last), usual=_rate(usual))
         else:
             words = doing if missing(live) or live == 0 else tr("nothing to compare with yet")
     return Shown(title, _DASH if missing(live) or live == 0 else _rate(live), tr("t/s"), words, tone)
@@ -61,12 +64,12 @@ def generation(sample: Any, last: Request | None, usual: float | None) -> Shown:
     return _speed(tr("Generation"), live, last.generation_per_s if last else None, usual, tr("no request yet"))
 
 
-def prompt(sample: Any, last: Request | None) -> Shown:
+def prompt(sample: Any, last: Request | None, usual: float | None = None) -> Shown:
     live = math.nan if sample is None else sample.prompt_per_s
     if last is not None and last.prompt_per_s is not None and not last.prompt_rate_means_something:
         shown = _speed(tr("Prompt"), live, None, None, tr("last one: cached or too short"))
     else:
-        shown = _speed(tr("Prompt"), live, last.prompt_per_s if last else None, None, tr("no request yet"))
+        shown = _speed(tr("Prompt"), live, last.prompt_per_s if last else None, usual, tr("no request yet"))
     return shown
 
 
@@ -183,10 +186,13 @@ class FigureRow(QWidget):
             figure.show_value(one.value, one.note, one.tone, one.unit if one.value != _DASH else "")
 
 
-def figures_of(snapshot: Any, setup: Setup, has_draft: bool, actual: Mapping[str, Any] | None = None) -> list[Shown]:
+def figures_of(snapshot: Any, setup: Setup, has_draft: bool, actual: Mapping[str, Any] | None = None,
+               usual: Usual | None = None) -> list[Shown]:
     """All six of a live run."""
     sample, requests = snapshot.sample, snapshot.requests
     last = snapshot.last_request
-    return [generation(sample, last, setup.usual_per_s), prompt(sample, last), first_token(requests),
+    usual = usual or Usual()
+    return [generation(sample, last, usual.generation_per_s), prompt(sample, last, usual.prompt_per_s),
+            first_token(requests),
             context(sample, setup.context_limit), acceptance(sample, requests, has_draft),
             memory(sample, setup, actual)]

@@ -8,10 +8,12 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QInputDialog, QStackedWidget, QWidget
 
+from paddock.desktop import bridge
 from paddock.desktop.pages.run.banner import Act, Message, edits_words, message_of
 from paddock.desktop.pages.run.body import RunBody
 from paddock.desktop.pages.run.figures import figures_of
 from paddock.desktop.pages.run.source import LiveSource, setup_of
+from paddock.desktop.pages.run.usual import Usual, usual_of
 from paddock.desktop.pages.sessions.rows import duration_words
 from paddock.desktop.parts.basic import Label, button, column, tool_button
 from paddock.desktop.parts.blocks import Banner, EmptyState, PageHeader
@@ -44,6 +46,7 @@ class RunPage(QFrame):
         self.setMinimumSize(theme().px(420), theme().px(280))
         self.desk = desk
         self._source: LiveSource | None = None
+        self._usual = Usual()
         self._pulls = 0
         self._closed: set[tuple[object, ...]] = set()
         self._message: Message | None = None
@@ -106,13 +109,22 @@ class RunPage(QFrame):
 
     def _show_run(self, run: Any) -> None:
         self._source = LiveSource(run) if run is not None else None
+        self._usual = Usual()
         self.pages.setCurrentWidget(self.body if run is not None else self.empty)
         stack = self.body.plots.stack
         self.body.log.start(getattr(run, "log_path", None))
         self.body.requests.show_requests(())
         if self._source is not None:
+            workspace, session_id = self.desk.workspace, run.session_id
+            bridge.run(lambda: usual_of(workspace, session_id), lambda found: self._usual_known(run, found), None, self,
+                       name="usual")
             stack.configure(setup_of(run))
             stack.set_frame(self._source.frame())
+            self._pull(labels=True)
+
+    def _usual_known(self, run: Any, usual: Usual) -> None:
+        if run is self.run:
+            self._usual = usual
             self._pull(labels=True)
 
     def _fill_chooser(self) -> None:
@@ -242,14 +254,14 @@ class RunPage(QFrame):
         self._pulls += 1
         if not labels and self._pulls % _LABEL_EVERY:
             return
-        setup = setup_of(source.run)
+        setup = setup_of(source.run, self._usual.generation_per_s)
         stack.ended = source.run.state not in LIVE
         if setup != stack.setup:
             stack.configure(setup)
             stack.set_frame(source.frame())
         estimate = source.run.preview.estimate
         self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft),
-                                                   source.run.actual))
+                                                   source.run.actual, self._usual))
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)

@@ -125,6 +125,8 @@ class SessionPane(QFrame):
         self.figures = FigureRow()
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
+        for named in (self.tabs, self.tabs.tabBar()):
+            named.setAccessibleName(tr("What was recorded"))
         self.plots = PlotPane(live=False)
         self.plots.stack.window_changed.connect(self._window_changed)
         self.plots.stack.ended = True

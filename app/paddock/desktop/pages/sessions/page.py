@@ -116,7 +116,7 @@ class SessionsPage(QFrame):
                 _, speeds = workspace.query(SPEEDS_SQL)
             except AppError:
                 speeds = []
-            return rows, {int(i): float(v) for i, v in speeds if v is not None}
+            return rows, {int(one[0]): float(one[1]) for one in speeds if one[1] is not None}
 
         self._list_job = bridge.run(read, self._listed, self.desk.failed.emit, self, name="sessions")
         self.progress.follow(self._list_job, tr("Reading the sessions"))
