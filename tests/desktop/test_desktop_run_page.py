@@ -11,7 +11,7 @@ from pathlib import Path
 import fakedesk as fake
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QListView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QListView, QWidget
 
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.banner import edits_words, message_of
@@ -438,11 +438,12 @@ def test_the_usual_speed_comes_from_the_past(qtbot, desk_of, run: fake.FakeRun) 
 
 
 def test_every_control_has_a_name(page: RunPage) -> None:
-    """What can be reached by Tab; a box's own list is Qt's."""
+    """What can be reached by Tab; the inside of a box is Qt's."""
     nameless = []
     for widget in page.findChildren(QWidget):
         words = widget.text() if isinstance(widget, QAbstractButton) else ""
-        inside_box = isinstance(widget, QListView) and widget.window() is not page.window()
+        inside_box = ((isinstance(widget, QListView) and widget.window() is not page.window())
+                      or isinstance(widget.parent(), QAbstractSpinBox))
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not (widget.accessibleName() or words or inside_box):
             nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
     assert nameless == []
