@@ -210,9 +210,7 @@ class Attending(Base):
         per_stream = v.size // self.streams
         return v.size - per_stream // stored * (stored - own) if stored else v.size
 
-    def mha_plain(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, layer: int, bias: Node | None = None
-    ) -> Tensor:
+    def mha_plain(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, layer: int, bias: Node | None = None) -> Tensor:
         """Attention without a cache: with flash attention keys and values are cast to F16 first."""
         g, u, heads, hv = self.g, self.u, self.shape.heads[layer], self.shape.head_v[layer]
         keys = k.ne[2]

@@ -14,6 +14,7 @@ from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
 _MROPE = names("qwen2vl qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp clef paddleocr qwen3tts")
+_SECTIONED = names("glm4 glm4moe hunyuan_vl bailingmoe3")
 _CLAMPED_GLU = frozenset({"maple", "deepseek4", "glm5-next", "hy_v4"})
 """The limit is part of the gated activation itself, not operations of its own."""
 
@@ -174,7 +175,12 @@ class Base:
     def _sectioned(self) -> bool:
         """Multi-section rope where the file asks for it."""
         found = self.shape.arrays.get("rope.dimension_sections", ())
-        return self.arch in ("glm4", "glm4moe", "hunyuan_vl") and len(found) > 1 and found[0] > 0 and found[1] > 0
+        return (
+            self.arch in ("glm4", "glm4moe", "hunyuan_vl", "bailingmoe3")
+            and len(found) > 1
+            and found[0] > 0
+            and found[1] > 0
+        )
 
     def attention_scale(self) -> Node:
         """One scale per token for the queries (attention temperature)."""

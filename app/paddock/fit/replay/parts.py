@@ -5,7 +5,7 @@ Each method follows the function of the same purpose in src/llama-graph.cpp (b11
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from paddock.fit.architectures import names
 from paddock.fit.replay.attending import Attending
@@ -107,6 +107,7 @@ class Build(Attending):
         prefix: str = "ffn_",
         selected: Tensor | None = None,
         used: int | None = None,
+        act: Callable[[Node, Node], Node] | None = None,
     ) -> Node:
         """Mixture of experts (build_moe_ffn); ops: in-place operations of an ungated activation."""
         g, shape = self.g, self.shape
@@ -123,7 +124,7 @@ class Build(Attending):
             both = self.experts_linear(layer, f"{prefix}gate_up_{exps}", cur, ids)
             half = both.ne[0] // 2
             span = both.size - 4 * half
-            act = g.new(
+            done = g.new(
                 [g.view(both, half, use, tokens, size=span), g.view(both, half, use, tokens, size=span)],
                 half,
                 use,
@@ -133,16 +134,18 @@ class Build(Attending):
             up = self.experts_linear(layer, f"{prefix}up_{exps}", cur, ids)
             if self.lw(layer, f"{prefix}gate_{exps}.weight") is not None:
                 gate = self.experts_linear(layer, f"{prefix}gate_{exps}", cur, ids)
-                if clamped:
+                if act is not None:
+                    done = act(gate, up)
+                elif clamped:
                     up = g.same(up)
-                    act = g.same(g.same(g.same(gate)), up)
+                    done = g.same(g.same(g.same(gate)), up)
                 else:
-                    act = g.new([gate, up], *gate.ne)
+                    done = g.new([gate, up], *gate.ne)
             else:
-                act = up
+                done = up
                 for _ in range(ops):
-                    act = g.same(act)
-        out = self.experts_linear(layer, f"{prefix}down_{exps}", act, ids)
+                    done = g.same(done)
+        out = self.experts_linear(layer, f"{prefix}down_{exps}", done, ids)
         if not before:
             out = g.same(out, weights)
         return self._gather(out, use, tokens)

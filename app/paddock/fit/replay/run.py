@@ -6,7 +6,7 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import dense, encoders, gemma, hybrid, mla, mtp, plan, rwkv
+from paddock.fit.replay import dense, encoders, gemma, hybrid, linear, mla, mtp, plan, rwkv
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
@@ -21,6 +21,8 @@ def _grow(b: Build) -> None:
         mla.build(b)
     elif arch in hybrid.GRAPHED:
         hybrid.build(b)
+    elif arch in linear.GRAPHED:
+        linear.build(b)
     elif arch in rwkv.GRAPHED:
         rwkv.build(b)
     elif arch in encoders.GRAPHED:
@@ -64,7 +66,7 @@ def _flash_lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) ->
     placement = weights.placement
     if (
         levers.flash != "auto"
-        or shape.architecture not in hybrid.GRAPHED
+        or shape.architecture not in hybrid.GRAPHED | linear.GRAPHED
         or sizes.mtp
         or not placement.devices
         or (sizes.kv_offload and HOST not in placement.layer_device)

@@ -367,7 +367,7 @@ def kimi_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     inner = heads * head
     r_cache, s_cache = s.cache(layer, shape.state_r), s.cache(layer, shape.state_s)
     history = s.read(r_cache, shape.state_r)
-    parts = [_kda_part(b, s, layer, name, x, history, r_cache, inner, head, heads, conv) for name in "qkv"]
+    parts = [kda_part(b, s, layer, name, x, history, r_cache, inner, head, heads, conv) for name in "qkv"]
     rank = b.mm(b.lw(layer, "ssm_f_a.weight"), x)
     decay: Tensor = g.same(g.same(b.mm(b.lw(layer, "ssm_f_b.weight"), rank), *_known(b.lw(layer, "ssm_dt.bias"))))
     scale = b.lw(layer, "ssm_a")
@@ -385,7 +385,7 @@ def kimi_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     return b.mm(b.lw(layer, "attn_output.weight"), g.cont(mixed, (inner, u, 1, 1)))
 
 
-def _kda_part(
+def kda_part(
     b: Build,
     s: States,
     layer: int,
@@ -398,6 +398,7 @@ def _kda_part(
     heads: int,
     conv: int,
 ) -> Tensor:
+    """One of q, k and v: projected, convolved with its history, activated."""
     g, u = b.g, b.u
     projected: Tensor = b.mm(b.lw(layer, f"attn_{name}.weight"), x)
     joined = g.new(
@@ -406,7 +407,8 @@ def _kda_part(
         inner,
         s.slots,
     )
-    s.store(_last(b, joined, conv - 1), cache)
+    for _ in range(s.snapshots):
+        s.store(_last(b, joined, conv - 1), cache)
     weight = b.lw(layer, f"ssm_conv1d_{name}.weight")
     cur = g.new([joined, *([g.view(weight, conv, inner)] if weight is not None else [])], inner, s.each, s.slots)
     return g.view(g.same(g.view(cur, inner, u)), head, heads, s.each, s.slots)
