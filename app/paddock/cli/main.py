@@ -28,7 +28,7 @@ def paddock() -> None:
 
 for _command in (inspect.inspect, engines.engines, engines.devices, engines.doctor, estimate.fit, estimate.check,
                  launching.command, launching.launch, launching.watch,
-                 profiles.profiles, sessions.sessions, sessions.sql):
+                 profiles.profiles, sessions.sessions, sessions.report, sessions.sql):
     paddock.add_command(_command)
 
 

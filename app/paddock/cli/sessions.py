@@ -11,6 +11,7 @@ import click
 
 from paddock.cli.arguments import Globals
 from paddock.cli.output import document, facts, line, note, table
+from paddock.errors import AppError
 from paddock.text import Text
 from paddock.units import bytes_text, count_text, number_text, seconds_text
 
@@ -114,6 +115,29 @@ def delete(options: Globals, session: int) -> int:
     finally:
         workspace.close()
     note(Text("Deleted session {id}.", id=session))
+    return 0
+
+
+@click.command()
+@click.argument("session", type=int, nargs=-1, required=True)
+@click.option("-o", "--out", type=click.Path(dir_okay=False), required=True, metavar="FILE.html",
+              help="The page; FILE.csv writes the requests instead.")
+@click.pass_obj
+def report(options: Globals, session: tuple[int, ...], out: str) -> int:
+    """One self-contained page of a session, or of several side by side. No key, user name or prompt is in it."""
+    workspace = _workspace(options)
+    try:
+        text = workspace.report(session, requests_only=out.lower().endswith(".csv"))
+    finally:
+        workspace.close()
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise AppError(Text("{path} cannot be written.", path=out), why=error.strerror) from error
+    if options.json:
+        document({"path": out, "sessions": list(session), "bytes": len(text.encode())})
+    else:
+        note(Text("Written to {path}.", path=out))
     return 0
 
 

@@ -255,6 +255,14 @@ class Workspace:
             out[name] = [None if v != v else v for v in values.tolist()]
         return out
 
+    def report(self, session_ids: Sequence[int], requests_only: bool = False) -> str:
+        """A self-contained HTML page of these sessions, or their requests as CSV. AppError for an unknown one."""
+        from paddock import report
+
+        data = [report.SessionData(self.session(i).as_dict(), self.series_dict(i), str(Path.home()))
+                for i in session_ids]
+        return report.requests_csv(data) if requests_only else report.page(data)
+
     def delete_session(self, session_id: int) -> None:
         """For good."""
         self.database.delete(session_id)
