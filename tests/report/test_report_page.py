@@ -15,7 +15,8 @@ from paddock.report import SessionData, page, requests_csv, series_csv
 MIB = 1 << 20
 
 
-def session(number: int = 7, speed: float = 20.0, flags: tuple[str, ...] = ("-c", "2048"), **changed: Any) -> SessionData:
+def session(number: int = 7, speed: float = 20.0, flags: tuple[str, ...] = ("-c", "2048"),
+            **changed: Any) -> SessionData:
     requests = [{"number": i + 1, "slot": 0, "prompt_tokens": 40 + i, "cached_tokens": 0, "evaluated_tokens": 40 + i,
                  "generated_tokens": 10, "prompt_per_s": 100.0 + i, "generation_per_s": speed + i, "ttft_s": 0.4,
                  "status": "done"} for i in range(3)]
