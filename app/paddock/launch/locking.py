@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from paddock.engine.model import Engine
 from paddock.gguf.model import ModelFile
 from paddock.hardware.model import Machine
-from paddock.launch.catalogue import CATALOGUE, Option
+from paddock.launch.catalogue import CATALOGUE, KV_TYPES, Option
 from paddock.launch.checks.question import Question
 from paddock.launch.checks.speculation import TWINS, chosen_types, draft_option
 from paddock.launch.model import Conditions, Plan
@@ -108,3 +108,19 @@ def locked(
 
 def _known(option: Option, engine: Engine) -> bool:
     return known_to(option, engine) or (bool(option.negations) and known_to(option, engine, False))
+
+
+_WIDE_TYPES = frozenset(("f32", "f16", "bf16"))
+
+
+def locked_choices(plan: Plan, environment: Mapping[str, str] | None = None) -> Mapping[str, Mapping[str, Text]]:
+    """Option id -> value -> why it cannot be chosen here, for options that are free otherwise.
+
+    A quantised V cache and splitting by tensors are refused without flash attention (contract 5 and 6.5).
+    """
+    question = Question(plan, None, None, None, Conditions(environment=environment or {}))
+    if not question.flash_attention_off:
+        return {}
+    reason = Text("needs flash attention: -fa is off")
+    quantised = {kind: reason for kind in KV_TYPES if kind not in _WIDE_TYPES}
+    return {"cache-type-v": quantised, "spec-draft-type-v": quantised, "split-mode": {"tensor": reason}}

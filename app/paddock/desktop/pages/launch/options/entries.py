@@ -1,0 +1,206 @@
+"""What the page lists: one entry per option, variable and prefix, whatever its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from paddock.desktop.tr import tr
+from paddock.engine.model import Engine, EngineOption
+from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, KV_TYPES, Group, Kind, Option
+from paddock.launch.model import Plan
+from paddock.launch.spelling import engine_option
+from paddock.launch.variables import BY_NAME, VARIABLES, Variable
+from paddock.text import Text
+
+UNKNOWN, NEW, ENVIRONMENT, PREFIX = "unknown", "new", "environment", "prefix"
+VARIABLE = "env:"
+"""Before the name of a variable in an entry's key."""
+STRAY = "stray-words"
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row. `key` is the catalogue's id, a flag with dashes, `env:NAME` or `prefix`.
+
+    At most one of `option` and `variable` is set; `theirs` is what the engine's own help says.
+    """
+
+    key: str
+    group: str
+    label: str
+    names: tuple[str, ...]
+    kind: Kind
+    option: Option | None = None
+    variable: Variable | None = None
+    theirs: EngineOption | None = None
+    inherited: str | None = None
+    """The value that the variable has in our own environment."""
+
+    @cached_property
+    def flags(self) -> str:
+        return ", ".join(self.names)
+
+    @cached_property
+    def default(self) -> str | None:
+        """What the engine uses when it is not set: what this engine's help says, else what the catalogue says."""
+        if self.option is not None:
+            return self.option.default
+        if self.variable is not None:
+            return self.variable.default
+        if self.kind is Kind.FLAG:
+            return "off"
+        return self.theirs.default if self.theirs is not None else None
+
+    @cached_property
+    def choices(self) -> tuple[str, ...]:
+        """Values to choose among: the engine's where its help lists them, else the catalogue's."""
+        own = self.option.choices if self.option is not None else self.variable.choices if self.variable else ()
+        theirs = self.theirs.choices if self.theirs is not None else ()
+        if self.kind is Kind.ENUM and theirs:
+            return theirs
+        if self.kind is Kind.ENUM and not own and self.option is not None and "cache-type" in self.option.id:
+            return KV_TYPES
+        return own or (theirs if self.option is None else ())
+
+    @cached_property
+    def appends(self) -> bool:
+        return self.option is not None and self.option.appends
+
+    @cached_property
+    def secret(self) -> bool:
+        return bool((self.option and self.option.secret) or (self.variable and self.variable.secret))
+
+    @cached_property
+    def help(self) -> str:
+        if self.option is not None:
+            return str(self.option.help)
+        return str(self.variable.help) if self.variable is not None else ""
+
+    @cached_property
+    def unit(self) -> str:
+        return str(self.option.unit) if self.option is not None and self.option.unit is not None else ""
+
+    @cached_property
+    def haystack(self) -> str:
+        """Everything that a search looks through, in small letters; our texts in both languages."""
+        parts = [self.label, self.flags, self.help, *self.choices]
+        if self.option is not None:
+            parts += [self.option.id, self.option.label.template, self.option.help.template, self.option.env or "",
+                      *self.option.names, *self.option.negations]
+        if self.variable is not None:
+            parts += [self.variable.label.template, self.variable.help.template]
+        if self.theirs is not None:
+            parts += [self.theirs.help, self.theirs.env or ""]
+        return _SPACE.sub(" ", "\n".join(parts).lower())
+
+
+def group_names() -> dict[str, str]:
+    """Heading of each group, in the order of the page."""
+    return {
+        UNKNOWN: tr("Not in this engine"),
+        NEW: tr("New in this engine"),
+        **{str(group): str(name) for group, name in GROUP_NAMES.items()},
+        ENVIRONMENT: tr("Environment"),
+        PREFIX: tr("Prefix"),
+    }
+
+
+def entries(plan: Plan, engine: Engine | None, environ: Mapping[str, str]) -> list[Entry]:
+    """All rows for this engine, in the order of the groups. `environ`: the inherited variables that matter."""
+    out = _foreign(plan, engine)
+    out += _new(engine)
+    out += _known(plan, engine)
+    out += _variables(plan, environ)
+    out.append(Entry("prefix", PREFIX, tr("Before the engine"), ("numactl, taskset, nice, …",), Kind.TEXT))
+    order = list(group_names())
+    return sorted(out, key=lambda e: order.index(e.group))
+
+
+def _foreign(plan: Plan, engine: Engine | None) -> list[Entry]:
+    """What the plan holds and this engine has not; kept word for word. And words that belong to no flag."""
+    out = []
+    for setting in dict.fromkeys(s.option for s in plan.settings):
+        option = CATALOGUE.get(setting)
+        known = _takes(engine, option, setting)
+        if known:
+            continue
+        kind = option.kind if option is not None else Kind.TEXT
+        label = str(option.label) if option is not None else setting
+        out.append(Entry(setting, UNKNOWN, label, _spellings(option, None) if option else (setting,), kind, option))
+    if plan.extra:
+        out.append(Entry(STRAY, UNKNOWN, tr("Words without a flag"), (), Kind.TEXT))
+    return out
+
+
+def _takes(engine: Engine | None, option: Option | None, flag: str) -> bool:
+    if option is not None and option.group is Group.PROGRAM:
+        return False
+    if engine is None or not engine.flags_verified:
+        return option is not None
+    if option is None:
+        return flag in engine.by_flag
+    return engine_option(option, engine) is not None
+
+
+def _new(engine: Engine | None) -> list[Entry]:
+    """Options that the engine has and the catalogue lacks, built from the engine's help."""
+    if engine is None or not engine.flags_verified:
+        return []
+    out = []
+    for theirs in dict.fromkeys(engine.options):
+        if theirs.removed or any(CATALOGUE.of(name) for name in (*theirs.names, *theirs.negations)):
+            continue
+        key = next((name for name in theirs.names if name.startswith("--")), theirs.names[0])
+        out.append(Entry(key, NEW, _words_of(key), theirs.names, _kind_of(theirs), theirs=theirs))
+    return out
+
+
+def _words_of(flag: str) -> str:
+    words = flag.lstrip("-").replace("-", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _kind_of(theirs: EngineOption) -> Kind:
+    if theirs.value_count == 0:
+        return Kind.PAIR if theirs.negations else Kind.FLAG
+    if theirs.value_count > 1:
+        return Kind.RANGE
+    if theirs.choices:
+        return Kind.ENUM
+    hint = (theirs.hint or "").strip("<>[]")
+    if hint == "N":
+        # "N" stands for whole numbers and for fractions; only a default can tell.
+        return Kind.FLOAT if "." in (theirs.default or "") else Kind.INT
+    return Kind.PATH if hint in ("FNAME", "FILE", "PATH", "FILENAME") else Kind.TEXT
+
+
+def _known(plan: Plan, engine: Engine | None) -> list[Entry]:
+    out = []
+    verified = engine is not None and engine.flags_verified
+    for option in CATALOGUE.options:
+        theirs = engine_option(option, engine)
+        if option.group is Group.PROGRAM or (option.retired and theirs is None):
+            continue
+        if verified and theirs is None and plan.find(option.id) is not None:
+            continue
+        out.append(Entry(option.id, str(option.group), str(option.label), _spellings(option, engine), option.kind,
+                         option, theirs=theirs))
+    return out
+
+
+def _spellings(option: Option, engine: Engine | None) -> tuple[str, ...]:
+    """As this engine names it; all names where that is not known."""
+    if engine is None or not engine.flags_verified:
+        return option.names
+    return tuple(name for name in option.names if name in engine.by_flag) or option.names
+
+
+def _variables(plan: Plan, environ: Mapping[str, str]) -> list[Entry]:
+    others = [name for name in (*dict(plan.environment), *environ) if name not in BY_NAME]
+    found = [*VARIABLES, *(Variable(name, Text("Another variable"), Text("")) for name in dict.fromkeys(others))]
+    return [Entry(f"{VARIABLE}{v.name}", ENVIRONMENT, str(v.label), (v.name,),
+                  Kind.ENUM if v.choices else Kind.TEXT, variable=v, inherited=environ.get(v.name)) for v in found]

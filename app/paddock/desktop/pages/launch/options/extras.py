@@ -1,0 +1,93 @@
+"""Rows that are no option: another variable, usual wrappers for the prefix."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+
+from paddock.desktop.pages.launch.options.editing import put, words
+from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, PREFIX, VARIABLE, Entry
+from paddock.desktop.parts.basic import Label, button, column, row
+from paddock.desktop.theme import theme
+from paddock.desktop.tr import tr
+from paddock.launch.catalogue import Kind
+
+if TYPE_CHECKING:
+    from paddock.desktop.state import Desk
+
+ADD_HEIGHT, STARTS_HEIGHT = 52, 76
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class AddVariable(QWidget):
+    """Name and value of a variable that the table does not know."""
+
+    def __init__(self, desk: Desk, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._desk = desk
+        self.name = QLineEdit()
+        self.name.setPlaceholderText(tr("NAME"))
+        self.name.setAccessibleName(tr("Name of another variable"))
+        self.value = QLineEdit()
+        self.value.setPlaceholderText(tr("value"))
+        self.value.setAccessibleName(tr("Value of another variable"))
+        self.button = button(tr("Add"), "plus", self.add, name=tr("Add a variable"))
+        self.button.setEnabled(False)
+        self.name.textChanged.connect(self._check)
+        for line in (self.name, self.value):
+            line.returnPressed.connect(self.add)
+        box = row(self.name, self.value, self.button, gap=8, margins=(theme().px(26), 8, 16, 8))
+        box.setStretch(0, 1)
+        box.setStretch(1, 1)
+        self.setLayout(box)
+
+    @Slot()
+    def _check(self) -> None:
+        self.button.setEnabled(_NAME.fullmatch(self.name.text().strip()) is not None)
+
+    @Slot()
+    def add(self) -> None:
+        """Set it; an odd name is not taken."""
+        name = self.name.text().strip()
+        if _NAME.fullmatch(name) is None:
+            return
+        entry = Entry(f"{VARIABLE}{name}", ENVIRONMENT, name, (name,), Kind.TEXT)
+        value = self.value.text()
+        self.name.clear()
+        self.value.clear()
+        self._desk.edit(put(entry, self._desk.plan, (value,)))
+
+
+class UsualPrefixes(QWidget):
+    """Wrappers that people put before a server: a press puts one in front of the prefix."""
+
+    STARTS = ("numactl --interleave=all", "taskset -c 0-7", "nice -n 10")
+
+    def __init__(self, desk: Desk, parent: QWidget,
+                 found: Callable[[str], str | None] = shutil.which) -> None:
+        super().__init__(parent)
+        self._desk = desk
+        self.buttons: list[QPushButton] = []
+        missing = []
+        for text in self.STARTS:
+            made = button(text, "plus", partial(self._start, text), small=True,
+                          name=tr("Put {prefix} before the engine", prefix=text))
+            if found(text.split()[0]) is None:
+                made.setEnabled(False)
+                missing.append(text.split()[0])
+            self.buttons.append(made)
+        note = tr("Each word is passed on as it is, no shell between. A wrapper script can stand here too.")
+        if missing:
+            note = tr("Not installed here: {programs}.", programs=", ".join(missing)) + " " + note
+        self.setLayout(column(row(*self.buttons, None, gap=8), Label(note, "caption", "text2", wrap=True), gap=4,
+                              margins=(theme().px(26), 8, 16, 8)))
+
+    def _start(self, text: str) -> None:
+        entry = Entry("prefix", PREFIX, "", (), Kind.TEXT)
+        self._desk.edit(put(entry, self._desk.plan, (*words(text), *self._desk.plan.prefix)))
