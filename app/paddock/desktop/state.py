@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from paddock.desktop import bridge, drafts
-from paddock.desktop.history import Record, record_of
+from paddock.desktop.history import Record
+from paddock.desktop.judging import Judge
 from paddock.desktop.profiles import ProfileDesk
 from paddock.desktop.whatif import WhatIf, changes, what_if
 from paddock.engine.model import Engine
@@ -31,10 +32,22 @@ if TYPE_CHECKING:
     from paddock.work import Preview, Run, Workspace
 
 LIVE = (State.STARTING, State.LOADING, State.READY, State.STOPPING)
-_DEBOUNCE_MS = 30
 _REFRESH_MS = 4000
 _AUTOSAVE_MS = 1500
 _UNDO_DEPTH = 100
+_NOISE_BYTES = 32 << 20
+
+
+def moved(before: Machine, now: Machine) -> bool:
+    """Whether free memory changed by so much that a verdict could, or the devices did."""
+    def frees(machine: Machine) -> list[tuple[str, int | None]]:
+        return [(d.name, d.free_bytes) for d in machine.devices] + [("", machine.ram_available_bytes)]
+
+    old, new = frees(before), frees(now)
+    if [name for name, _ in old] != [name for name, _ in new]:
+        return True
+    return any((a is None) != (b is None) or abs((a or 0) - (b or 0)) > _NOISE_BYTES
+               for (_, a), (_, b) in zip(old, new, strict=True))
 
 
 class Desk(QObject):
@@ -76,7 +89,6 @@ class Desk(QObject):
                  ask: Callable[[Workspace, Preview, Callable[[], bool]], WhatIf] = what_if) -> None:
         super().__init__(parent)
         self.workspace = workspace
-        self._ask = ask
         self.plan = Plan()
         self.preview: Preview | None = None
         self.what_if = WhatIf()
@@ -92,16 +104,13 @@ class Desk(QObject):
         self.keep_serving = bool(workspace.settings.keep_serving)
         """whether the next server may outlive the window"""
         self._past: list[Plan] = []
-        self._dirty = False
-        self._busy = False
         self._visible = True
-        self._what_if_job: bridge.Job | None = None
         self.scan_job: bridge.Job | None = None
         self.profiles = ProfileDesk(self)
+        self.judge = Judge(self, ask)
         self._relay = bridge.Relay(self)
         self._relay.stateChanged.connect(self._run_state)
         self._relay.diagnosed.connect(self.runDiagnosed)
-        self._debounce = self._timer(_DEBOUNCE_MS, self._preview_now, single=True)
         self._refresh = self._timer(_REFRESH_MS, self._refresh_machine)
         self._autosave = self._timer(_AUTOSAVE_MS, self._save_draft, single=True)
 
@@ -148,12 +157,11 @@ class Desk(QObject):
 
     def close(self) -> None:
         """Write what is pending; worker threads are joined by the caller (`bridge.shutdown`)."""
-        for timer in (self._debounce, self._refresh, self._autosave):
+        self.judge.close()
+        for timer in (self._refresh, self._autosave):
             timer.stop()
         if self.scan_job is not None:
             self.scan_job.cancel()
-        if self._what_if_job is not None:
-            self._what_if_job.cancel()
         self._save_draft()
 
     def set_visible(self, visible: bool) -> None:
@@ -198,19 +206,18 @@ class Desk(QObject):
                    name="machine")
 
     def _machine_read(self, machine: Machine) -> None:
-        changed = self.machine is None or machine != self.machine
-        self.machine = machine
+        changed = self.machine is None or moved(self.machine, machine)
         if changed:
+            self.machine = machine
             self.machineChanged.emit()
-            self._request_preview()
+            self.judge.request()
         if self.entries is None and self.scan_job is None:
             self.scan()
 
     @Slot()
     def _refresh_machine(self) -> None:
         # While a server of ours runs, free memory is what it left: the plan is judged as if that one were stopped.
-        quiet = not self._debounce.isActive() and not self._busy and not self.live()
-        if self._visible and self.engines is not None and quiet:
+        if self._visible and self.engines is not None and self.judge.quiet and not self.live():
             self._read_machine(refresh=True)
 
     # -- the plan ------------------------------------------------------------------------------------------------
@@ -240,7 +247,7 @@ class Desk(QObject):
         self.plan = plan
         self.planChanged.emit(plan)
         self._autosave.start()
-        self._request_preview()
+        self.judge.request()
 
     def model_path(self) -> str | None:
         """What the plan names after -m."""
@@ -277,65 +284,17 @@ class Desk(QObject):
             self.saved = plan
         self.edit(plan)
 
-    # -- preview -------------------------------------------------------------------------------------------------
-
-    def _request_preview(self) -> None:
-        self._debounce.start()
-
     def refresh_preview(self) -> None:
-        """Again, though the plan did not change (additions, settings)."""
-        self._request_preview()
+        """Judge again, though the plan did not change (additions, settings)."""
+        self.judge.request()
 
-    @Slot()
-    def _preview_now(self) -> None:
-        if self._busy:
-            self._dirty = True
-            return
-        if self.engines is None:
-            return
-        self._busy, self._dirty = True, False
-        plan, machine = self.plan, self.machine
-        bridge.run(lambda: self.workspace.preview(plan, machine=machine), self._previewed, self._preview_failed, self,
-                   name="preview")
-
-    def _previewed(self, preview: Preview) -> None:
-        self._busy = False
-        if preview.plan == self.plan:
-            self.preview = preview
-            self.previewChanged.emit(preview)
-        if self._dirty or preview.plan != self.plan:
-            self._preview_now()
-        else:
-            self._ask_what_if(preview)
-            self._ask_record()
-
-    def _ask_record(self, again: bool = False) -> None:
-        model = self.preview.model if self.preview is not None else None
-        identity = model.identity if model is not None else None
-        if identity is None or (self.record is not None and self.record.identity == identity and not again):
-            return
-        self.record = Record(identity)
-        bridge.run(lambda: record_of(self.workspace, identity), self._record_known, None, self, name="record")
-
-    def _record_known(self, record: Record) -> None:
-        if self.record is not None and record.identity == self.record.identity:
-            self.record = record
-            self.recordChanged.emit()
-
-    def _preview_failed(self, error: AppError) -> None:
-        self._busy = False
-        self.failed.emit(error)
-
-    def _ask_what_if(self, preview: Preview) -> None:
-        if self._what_if_job is not None:
-            self._what_if_job.cancel()
-        job = bridge.Job("what if")
-        self._what_if_job = bridge.run(lambda: self._ask(self.workspace, preview, job.cancelled), self._what_if_known,
-                                       None, self, name="what if", job=job)
-
-    def _what_if_known(self, found: WhatIf) -> None:
-        self.what_if = found
-        self.whatIfChanged.emit(found)
+    def take_preview(self, preview: Preview) -> None:
+        """From the judge: what is known of the plan as it is now."""
+        self.preview = preview
+        if self.machine is None or self.machine.devices != preview.machine.devices:
+            self.machine = preview.machine
+            self.machineChanged.emit()
+        self.previewChanged.emit(preview)
 
     # -- runs ----------------------------------------------------------------------------------------------------
 
@@ -391,7 +350,7 @@ class Desk(QObject):
         self.runStateChanged.emit(run, state, exit_)
         if state not in LIVE:
             self.runsChanged.emit()
-            self._ask_record(again=True)
+            self.judge.ask_record(again=True)
             if not self.live():
                 self._read_machine(refresh=True)
 

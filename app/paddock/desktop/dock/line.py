@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QSyntaxHighlighter, QTextCharFormat
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from paddock.desktop import bridge
@@ -69,6 +69,7 @@ class LineEdit(QPlainTextEdit):
         self.setAccessibleName(tr("Command line"))
         self.setAccessibleDescription(tr("Return applies what you write here, Escape takes it back."))
         self.setTabChangesFocus(True)
+        self.setAcceptDrops(False)  # a model file dropped here is meant for the window
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if lines > 1 else
                              QPlainTextEdit.LineWrapMode.NoWrap)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -120,9 +121,6 @@ class LineEdit(QPlainTextEdit):
             self.dirtied.emit(False)
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
 
     def _changed(self) -> None:
         if self._setting or self.toPlainText() == self._shown:

@@ -53,6 +53,7 @@ class Banner(QWidget):
         self._tone = tone
         self._icon.show_icon(_TONE_ICONS.get(tone, "info"), tone)
         self._what.setText(what)
+        self._what.look(weight=600 if why else 400)
         self._why.setText(why)
         self._why.setVisible(bool(why))
         while (item := self._acts.takeAt(0)) is not None:

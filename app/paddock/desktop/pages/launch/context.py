@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from paddock.desktop.theme import theme
@@ -34,6 +34,13 @@ def short(tokens: int) -> str:
     return f"{tokens // 1024}k" if tokens >= 1024 else str(tokens)
 
 
+class CalmSlider(QSlider):
+    """The wheel scrolls the page unless the slider has the focus."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        super().wheelEvent(event) if self.hasFocus() else event.ignore()
+
+
 class ContextSlider(QWidget):
     """`changed(tokens)` comes on the person's move only."""
 
@@ -45,7 +52,8 @@ class ContextSlider(QWidget):
         self._stops: list[int] = []
         self._fits: int | None = None
         self._tight: int | None = None
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider = CalmSlider(Qt.Orientation.Horizontal)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setAccessibleName(tr("Context in tokens"))
         self.slider.setPageStep(_PER_OCTAVE)
         self.slider.valueChanged.connect(self._moved)

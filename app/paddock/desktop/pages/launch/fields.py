@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QSizePolicy, QSpinBox, QWidget
 
 from paddock.desktop.icons import icon
@@ -35,9 +36,24 @@ class Field(QWidget):
         raise NotImplementedError
 
 
+class CalmCombo(QComboBox):
+    """The wheel scrolls the page unless the box has the focus: nobody changes a plan by scrolling past it."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        super().wheelEvent(event) if self.hasFocus() else event.ignore()
+
+
+class CalmSpin(QSpinBox):
+    """As CalmCombo."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        super().wheelEvent(event) if self.hasFocus() else event.ignore()
+
+
 def combo(name: str) -> QComboBox:
     """A box that shortens long entries instead of growing."""
-    made = QComboBox()
+    made = CalmCombo()
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     made.setAccessibleName(name)
     made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -48,7 +64,8 @@ def combo(name: str) -> QComboBox:
 
 def spin(name: str, low: int, high: int, step: int = 1) -> QSpinBox:
     """A number box whose text stands clear of the border."""
-    made = QSpinBox()
+    made = CalmSpin()
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     made.setAccessibleName(name)
     made.setRange(low, high)
     made.setSingleStep(step)
