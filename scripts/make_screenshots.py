@@ -116,6 +116,10 @@ def shots_of(window: Any, page: str) -> Iterator[tuple[str, Callable[[], object]
     elif page == "sessions":
         yield "sessions", lambda: widget.header.note.full_text() != ""
         if widget.model.rowCount():
+            for session_id in (4, 5):
+                widget.model.choose(session_id)
+            yield "sessions-compare", lambda: widget.compare.isVisible()
+            widget.model.clear_choice()
             widget.show_item(5)
             yield "sessions-open", lambda: widget.open_id == 5
             for i in range(1, widget.detail.tabs.count()):

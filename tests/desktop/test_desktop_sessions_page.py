@@ -13,9 +13,20 @@ from PySide6.QtGui import QGuiApplication
 
 from paddock.desktop.demo import Summary, find_sample, report_text
 from paddock.desktop.pages.sessions import SessionsPage
+from paddock.desktop.pages.sessions.compare import Side, headline, interval, lines_of, speed_line
 from paddock.desktop.pages.sessions.detail import figures_of, setup_of
 from paddock.desktop.pages.sessions.memory import Compared, compare, main_device
-from paddock.desktop.pages.sessions.rows import DURATION, MODEL, SPEED, START, STATE, SessionsModel, duration_words
+from paddock.desktop.pages.sessions.rows import (
+    CHOOSE,
+    DURATION,
+    MODEL,
+    SPEED,
+    START,
+    STATE,
+    SessionsModel,
+    duration_words,
+)
+from paddock.desktop.pages.sessions.sketches import Cloud
 from paddock.desktop.state import Desk
 from paddock.errors import AppError
 from paddock.store.rows import SessionRow
@@ -154,7 +165,7 @@ def test_deleting_asks_and_closes_it(qtbot, page: SessionsPage, workspace: fake.
     qtbot.waitUntil(lambda: page.model.rowCount() == 4)
     assert workspace.deleted == [5]
     assert page.open_id is None
-    assert not page.detail.isVisible()
+    assert not page._right.isVisible()
 
 
 def test_a_session_that_is_gone_is_told(qtbot, page: SessionsPage, desk: Desk) -> None:
@@ -245,3 +256,75 @@ def test_the_report_of_the_demo_has_estimate_and_truth() -> None:
     assert "Host: predicted 100 MiB, allocated 100 MiB (0.0 %)" in text
     assert "160 tokens at 48.8 t/s" in text
     assert "1-models-light.png" in text
+
+
+# -- compare ------------------------------------------------------------
+
+
+def side(session_id: int) -> Side:
+    detail = next(d for d in fake.sessions() if d.row.id == session_id)
+    return Side(detail, fake.fill(fake.FakeRecorder()).series)
+
+
+def test_two_chosen_sessions_stand_beside_each_other(qtbot, page: SessionsPage) -> None:
+    page.view.setCurrentIndex(page.model.index(0, STATE))
+    qtbot.keyClick(page.view, Qt.Key.Key_Space)
+    assert page._choice_bar.isVisible()
+    assert not page._right.isVisible()
+    page.view._open_index(page.model.index(1, CHOOSE))
+    qtbot.waitUntil(page.compare.isVisible)
+    assert page.model.chosen == [4, 5]
+    assert page.compare._headline.full_text() == "1 flag changed: B writes 17.6 % faster."
+    page.compare.grab()
+    page.compare.closed.emit()
+    assert not page._right.isVisible()
+
+
+def test_a_third_choice_takes_the_place_of_the_first(page: SessionsPage) -> None:
+    for session_id in (5, 4, 3):
+        page.model.choose(session_id)
+    assert page.model.chosen == [3, 4]
+    page.model.choose(4)
+    assert page.model.chosen == [3]
+
+
+def test_a_difference_is_tinted_only_beyond_chance() -> None:
+    lines = {x.label: x for x in lines_of(side(4), side(5))}
+    assert lines["Generation, t/s"].tone == "ok"
+    assert lines["Generation, t/s"].difference == "+17.6 %"
+    assert lines["Prompt, t/s"].difference == "too close to call"
+    assert lines["--cache-type-k"].a == "q8_0"
+    assert lines["--cache-type-k"].b == "–"
+    assert lines["CUDA0 used"].difference == "same"
+
+
+def test_few_requests_are_no_proof() -> None:
+    assert interval([1.0, 2.0], [3.0, 4.0]) is None
+    few = speed_line("Generation", [40.0], [80.0], 1)
+    assert few.difference == "too few requests"
+    assert few.tone is None
+
+
+def test_the_same_figures_give_an_interval_around_zero() -> None:
+    values = [40.0 + i % 7 for i in range(60)]
+    found = interval(values, values)
+    assert found is not None
+    assert found[0] == 0.0
+    assert found[1] <= 0.0 <= found[2]
+
+
+def test_a_slower_first_token_is_worse() -> None:
+    line = speed_line("First token, s", [1.0 + i / 100 for i in range(20)], [2.0 + i / 100 for i in range(20)], -1)
+    assert line.tone == "bad"
+    assert line.icon == "arrow-up"
+
+
+def test_other_models_and_engines_are_named_first() -> None:
+    assert headline(side(4), side(3)).startswith("Two models")
+    same = side(5)
+    assert headline(same, same) == "Same plan, same engine: no difference in speed beyond chance."
+
+
+def test_a_line_through_the_points_needs_three() -> None:
+    assert Cloud([1.0, 2.0], [3.0, 4.0]).line is None
+    assert Cloud([0.0, 1.0, 2.0], [10.0, 9.0, 8.0]).line == (pytest.approx(10.0), pytest.approx(-1.0))

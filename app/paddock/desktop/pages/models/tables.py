@@ -154,7 +154,7 @@ class FilteredTable(QWidget):
 def tensor_rows(tensors: Sequence[Tensor]) -> list[tuple[tuple[str, Any], ...]]:
     """Name, type, shape, size, shard."""
     return [((t.name, _natural(t.name)), (t.type_name.upper(), t.type_name),
-             (" × ".join(str(n) for n in t.shape), float(_elements(t.shape))),
+             ("×".join(str(n) for n in t.shape), float(_elements(t.shape))),
              (bytes_text(t.nbytes), float(t.nbytes or 0))) for t in tensors]
 
 

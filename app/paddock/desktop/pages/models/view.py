@@ -108,6 +108,7 @@ class ModelsView(QTableView):
         calm_view(self)
         self.setAccessibleName(tr("Model files"))
         self.setShowGrid(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)

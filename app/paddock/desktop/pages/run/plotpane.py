@@ -77,6 +77,8 @@ class PlotPane(QWidget):
     def _toggle_table(self) -> None:
         on = self.as_table.isChecked()
         self.pages.setCurrentIndex(1 if on else 0)
+        self.as_table.setText(tr("As plots") if on else tr("As table"))
+        self.as_table.setAccessibleName(self.as_table.text())
         self._hint.setText(tr("Ctrl+C copies the table") if on else tr("drag to zoom, hover to read all plots"))
         if on:
             self.refresh_table()

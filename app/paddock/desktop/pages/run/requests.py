@@ -228,6 +228,7 @@ class RequestsView(QTableView):
         self.setAccessibleName(tr("Requests"))
         self.setStyleSheet("QTableView::item{padding:0 4px}")
         self.setShowGrid(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAlternatingRowColors(False)
         self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)

@@ -10,10 +10,12 @@ from PySide6.QtWidgets import QFrame, QMessageBox, QSplitter, QStackedWidget, QW
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.searching import SearchEdit
+from paddock.desktop.pages.sessions.compare import Side
+from paddock.desktop.pages.sessions.comparepane import ComparePane
 from paddock.desktop.pages.sessions.detail import SessionPane
 from paddock.desktop.pages.sessions.rows import SPEEDS_SQL, SessionsModel
 from paddock.desktop.pages.sessions.view import SessionsView
-from paddock.desktop.parts.basic import column, row, tool_button
+from paddock.desktop.parts.basic import Label, button, column, panel, row, rule, tool_button
 from paddock.desktop.parts.blocks import EmptyState, PageHeader, ProgressLine
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -40,6 +42,7 @@ class SessionsPage(QFrame):
         self.desk = desk
         self.model = SessionsModel(self)
         self._open_id: int | None = None
+        self._compared = False
         self._wanted: int | None = None
         self._compact: bool | None = None
         self._list_job: bridge.Job | None = None
@@ -51,6 +54,8 @@ class SessionsPage(QFrame):
         self._typed.timeout.connect(self.refresh)
         self.search.textChanged.connect(self._typed.start)
         desk.runsChanged.connect(self._refresh_if_shown)
+        self.model.choice_changed.connect(self._choice_changed)
+        self._choice_changed()
 
     def _build(self) -> None:
         self.header = PageHeader(tr("Sessions"))
@@ -79,15 +84,25 @@ class SessionsPage(QFrame):
         for page in (self.view, self.nothing, self.empty):
             self.lists.addWidget(page)
         self._left = QWidget()
+        self._choice_words = Label("", "note", "text2", elide="end")
+        clear = button(tr("Clear"), None, self.model.clear_choice, link=True, small=True)
+        chosen = row(self._choice_words, clear, gap=8, margins=(16, 4, 8, 4))
+        chosen.setStretch(0, 1)
+        self._choice_bar = panel("window", chosen)
         bottom = row(self.progress, margins=(16, 0, 16, 0))
-        left = column(self.lists, bottom, gap=0)
+        left = column(self.lists, bottom, rule(), self._choice_bar, gap=0)
         left.setStretch(0, 1)
         self._left.setLayout(left)
         self._splitter = QSplitter()
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(1)
         self._splitter.addWidget(self._left)
-        self._splitter.addWidget(self.detail)
+        self.compare = ComparePane()
+        self.compare.closed.connect(self.model.clear_choice)
+        self._right = QStackedWidget()
+        self._right.addWidget(self.detail)
+        self._right.addWidget(self.compare)
+        self._splitter.addWidget(self._right)
         self._splitter.setStretchFactor(0, 0)
         self._splitter.setStretchFactor(1, 1)
         layout = column(self.header, self._splitter, gap=0)
@@ -140,6 +155,35 @@ class SessionsPage(QFrame):
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             self.view.selectionModel().setCurrentIndex(self.model.index(line, 0), flags)
 
+    # -- two sessions --------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _choice_changed(self) -> None:
+        """Two chosen: read both and set them beside each other."""
+        chosen = self.model.chosen
+        self._choice_bar.setVisible(bool(chosen))
+        self._choice_words.setText(tr("Choose one more to compare") if len(chosen) == 1 else tr("2 chosen to compare"))
+        if len(chosen) < 2:
+            self._compared = False
+            self._arrange()
+            return
+        workspace = self.desk.workspace
+
+        def read() -> tuple[Side, Side]:
+            a, b = (Side(workspace.session(i), workspace.database.series(i)) for i in chosen)
+            return a, b
+
+        if self._open_job is not None:
+            self._open_job.cancel()
+        self._open_job = bridge.run(read, self._sides_read, self.desk.failed.emit, self, name="compare")
+        self.progress.follow(self._open_job, tr("Reading both sessions"))
+
+    def _sides_read(self, sides: tuple[Side, Side]) -> None:
+        if [s.detail.row.id for s in sides] == self.model.chosen:
+            self._compared = True
+            self._arrange()
+            self.compare.show_sides(*sides)
+
     # -- one session ---------------------------------------------------------------------------------------------------
 
     def show_item(self, session_id: object) -> None:
@@ -163,6 +207,7 @@ class SessionsPage(QFrame):
     def _opened(self, found: tuple[Any, Any]) -> None:
         detail, series = found
         self._open_id = detail.row.id
+        self._compared = False
         self._arrange()
         self.detail.show_session(detail, series)
         self._select_open()
@@ -174,6 +219,8 @@ class SessionsPage(QFrame):
     @Slot()
     def close_session(self) -> None:
         self._open_id = self._wanted = None
+        if self._compared:
+            self.model.clear_choice()
         self._arrange()
         self.view.setFocus()
 
@@ -229,13 +276,14 @@ class SessionsPage(QFrame):
 
     def _arrange(self) -> None:
         """The list alone, list and session, or (in a small window) the session alone."""
-        opened = self._open_id is not None
+        opened = self._open_id is not None or self._compared
         compact = bool(self._compact)
         self._left.setVisible(not (compact and opened))
-        self.detail.setVisible(opened)
+        self._right.setVisible(opened)
+        self._right.setCurrentWidget(self.compare if self._compared else self.detail)
         self.back.setVisible(compact and opened)
         if opened and not compact:
-            self._splitter.setSizes([theme().px(320), max(self.width() - theme().px(320), 400)])
+            self._splitter.setSizes([theme().px(350), max(self.width() - theme().px(350), 400)])
 
     @Slot()
     def _focus_search(self) -> None:

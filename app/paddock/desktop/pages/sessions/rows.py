@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from paddock.desktop.tr import tr
 from paddock.units import count_text, number_text, seconds_text
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paddock.store.rows import SessionRow
 
 Index = QModelIndex | QPersistentModelIndex
-STATE, START, MODEL, PROFILE, ENGINE, DURATION, REQUESTS, SPEED = range(8)
+CHOOSE, STATE, START, MODEL, PROFILE, ENGINE, DURATION, REQUESTS, SPEED = range(9)
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = ROW_ROLE + 1
 
@@ -78,10 +78,14 @@ class Shown:
 class SessionsModel(QAbstractTableModel):
     """The newest first, until a header is clicked."""
 
+    choice_changed = Signal()
+    """other sessions are to be compared"""
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Shown] = []
-        self._headers = [tr("State"), tr("Start"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
+        self._chosen: list[int] = []
+        self._headers = ["", tr("State"), tr("Start"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
                          tr("Requests"), tr("t/s")]
         self._sorted: tuple[int, bool] | None = None
 
@@ -93,16 +97,46 @@ class SessionsModel(QAbstractTableModel):
         """All anew, in the order that was chosen."""
         self.beginResetModel()
         self._rows = [Shown(r, speeds.get(r.id, math.nan)) for r in rows]
+        there = {r.id for r in rows}
+        self._chosen = [i for i in self._chosen if i in there]
         if self._sorted is not None:
             self._sort(*self._sorted)
         self.endResetModel()
+
+    @property
+    def chosen(self) -> list[int]:
+        """Ids of the sessions to compare, the earlier first; two at most."""
+        order = {s.row.id: s.row.start for s in self._rows}
+        return sorted(self._chosen, key=lambda i: order.get(i, ""))
+
+    def choose(self, session_id: int) -> None:
+        """Take a session into the comparison, or out of it; a third one takes the place of the first."""
+        if session_id in self._chosen:
+            self._chosen.remove(session_id)
+        else:
+            self._chosen = [*self._chosen[-1:], session_id]
+        self._choice_changed()
+
+    def clear_choice(self) -> None:
+        self._chosen = []
+        self._choice_changed()
+
+    def _choice_changed(self) -> None:
+        if self._rows:
+            self.dataChanged.emit(self.index(0, CHOOSE), self.index(len(self._rows) - 1, CHOOSE))
+        self.choice_changed.emit()
+
+    def side(self, session_id: int) -> int:
+        """1 for A, 2 for B, 0 for not chosen."""
+        chosen = self.chosen
+        return chosen.index(session_id) + 1 if session_id in chosen else 0
 
     def find(self, session_id: int) -> int:
         """The line of a session; -1 where it is not shown."""
         return next((i for i, s in enumerate(self._rows) if s.row.id == session_id), -1)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        if 0 <= column < len(self._headers):
+        if CHOOSE < column < len(self._headers):
             self.beginResetModel()
             self._sorted = column, order is Qt.SortOrder.DescendingOrder
             self._sort(*self._sorted)
@@ -137,6 +171,8 @@ class SessionsModel(QAbstractTableModel):
         shown, column = self._rows[index.row()], index.column()
         if role == ROW_ROLE:
             return shown
+        if column == CHOOSE:
+            return self._choice(shown, role)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return self.text(shown, column)
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -145,6 +181,14 @@ class SessionsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return int(self._side(column) | Qt.AlignmentFlag.AlignVCenter)
         return None
+
+    def _choice(self, shown: Shown, role: int) -> object:
+        side = self.side(shown.row.id)
+        if role == Qt.ItemDataRole.CheckStateRole:
+            return Qt.CheckState.Checked if side else Qt.CheckState.Unchecked
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return tr("chosen as {letter}", letter="AB"[side - 1]) if side else tr("not chosen")
+        return tr("Choose two to compare") if role == Qt.ItemDataRole.ToolTipRole else None
 
     @staticmethod
     def _side(column: int) -> Qt.AlignmentFlag:

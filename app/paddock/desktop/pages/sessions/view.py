@@ -7,7 +7,9 @@ from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from paddock.desktop.icons import paint_icon
+from paddock.desktop.pages.sessions.comparepane import paint_badge
 from paddock.desktop.pages.sessions.rows import (
+    CHOOSE,
     DURATION,
     ENGINE,
     MODEL,
@@ -35,7 +37,11 @@ class _Cell(QStyledItemDelegate):
             return
         painter.save()
         column = index.column()
-        box = QRectF(option.rect).adjusted(theme().px(16 if column == STATE else 8), 0, -theme().px(8), 0)
+        if column == CHOOSE:
+            self._paint_choice(painter, QRectF(option.rect), index)
+            painter.restore()
+            return
+        box = QRectF(option.rect).adjusted(theme().px(8), 0, -theme().px(8), 0)
         role = "text" if column in (MODEL, SPEED) else "text2"
         if column == STATE:
             name, role = SIGNS.get(shown.row.state, ("circle-help", "unk"))
@@ -55,8 +61,24 @@ class _Cell(QStyledItemDelegate):
         painter.restore()
 
 
+    @staticmethod
+    def _paint_choice(painter: QPainter, box: QRectF, index: Index) -> None:
+        """The letter of a chosen session, else an empty box."""
+        side = theme().px(15)
+        square = QRectF(box.right() - side - 4, box.center().y() - side / 2, side, side)
+        model, shown = index.model(), index.data(ROW_ROLE)
+        number = model.side(shown.row.id) if isinstance(model, SessionsModel) else 0
+        if number:
+            paint_badge(painter, square, number)
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(theme().color("edge"))
+        painter.setBrush(theme().color("base"))
+        painter.drawRoundedRect(square.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+
+
 class SessionsView(QTableView):
-    """Opens on Enter or a click."""
+    """Opens on Enter or a click; the box in front, or Space, chooses for a comparison."""
 
     opened = Signal(int)
     """id of the session"""
@@ -72,6 +94,7 @@ class SessionsView(QTableView):
         self.setItemDelegate(self._cell)
         self.setAccessibleName(tr("Sessions"))
         self.setShowGrid(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
@@ -83,7 +106,6 @@ class SessionsView(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setMinimumSectionSize(32)
         header.setSectionsClickable(True)
-        header.setStyleSheet("QHeaderView::section:first{padding-left:16px}")
         header.sectionClicked.connect(self._sort)
         self.clicked.connect(self._open_index)
         self.fit_columns()
@@ -99,12 +121,23 @@ class SessionsView(QTableView):
 
     def _open_index(self, index: Index) -> None:
         shown = index.data(ROW_ROLE)
-        if isinstance(shown, Shown):
+        if not isinstance(shown, Shown):
+            return
+        if index.column() == CHOOSE:
+            self._choose(shown)
+        else:
             self.opened.emit(shown.row.id)
+
+    def _choose(self, shown: Shown) -> None:
+        model = self.model()
+        if isinstance(model, SessionsModel):
+            model.choose(shown.row.id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._open_index(self.currentIndex())
+            self._open_index(self.currentIndex().siblingAtColumn(STATE))
+        elif event.key() == Qt.Key.Key_Space and isinstance(self.currentIndex().data(ROW_ROLE), Shown):
+            self._choose(self.currentIndex().data(ROW_ROLE))
         elif event.key() == Qt.Key.Key_Delete:
             self.delete_asked.emit()
         else:
@@ -120,14 +153,15 @@ class SessionsView(QTableView):
                    ENGINE: "llama.cpp 11434 (PATH)", DURATION: "22 min 22 s", REQUESTS: tr("Requests"),
                    SPEED: "1,234.5"}
         needs = {c: metrics.horizontalAdvance(t) + px(22) for c, t in samples.items()}
-        needs[STATE] += px(24)
+        needs[STATE] += px(16)
+        needs[CHOOSE] = px(34)
         room, least = self.viewport().width(), px(180)
         shown = set(needs)
         for column in self._DROP:
             if sum(needs[c] for c in shown) + least > room:
                 shown.discard(column)
         if sum(needs[c] for c in shown) + px(120) > room:
-            needs[STATE] = px(28) + metrics.horizontalAdvance(tr("State"))
+            needs[STATE] = px(20) + metrics.horizontalAdvance(tr("State"))
         for column, width in needs.items():
             self.setColumnHidden(column, column not in shown)
             self.setColumnWidth(column, width)
