@@ -14,9 +14,7 @@ DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * M
 APPROXIMATE = (
     "deepseek4",
     "qwen4exp",
-    "glm5-next",
     "minimax-m3",
-    "hy_v4",
     "dots3note",
     "hrm_text",
     "talkie",

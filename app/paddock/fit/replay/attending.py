@@ -184,7 +184,7 @@ class Attending(Base):
                 v_view = g.new([v_view], v.size // 4, type_=F16)
             ne = hv, heads, u, 1
             out = Node(FLASH, (q_view, k_view, v_view, mask, *extra), F32, ne, 4 * hv * heads * u)
-            self.flashes.append((out, layer))
+            self.fused.append(("flash", out, layer))
             flat: Tensor = g.view(out, hv * heads, u)
         else:
             cells = cells_of(shape, sizes, layer)

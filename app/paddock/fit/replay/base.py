@@ -23,7 +23,7 @@ class Base:
     """One context's graph while it grows. `u`: tokens of the micro-batch, `n_out`: rows that give logits."""
 
     def __init__(
-        self, shape: Shape, sizes: Sizes, weights: Weights, flash: bool | None = None, probe: bool = False
+        self, shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str] = frozenset(), probe: bool = False
     ) -> None:
         self.shape, self.sizes, self.weights = shape, sizes, weights
         self.g = Graph()
@@ -31,14 +31,17 @@ class Base:
         tokens = min(sizes.context, sizes.ubatch)
         self.u = sizes.slots if probe else padded(tokens, sizes.slots)
         self.n_out = sizes.slots if probe else min(tokens, sizes.outputs)
-        self.flash = sizes.flash if flash is None else flash
+        self.flash = sizes.flash and "flash" not in lost
         self.turned_values = not sizes.flash
         """Values lie transposed in the cache."""
         self.probe = probe
         self.layer = -1
         """The layer that is being built, for the hints that a probe keeps."""
         self.staged = any(d.offloads_ops for d in weights.placement.devices)
-        self.flashes: list[tuple[Node, int]] = []
+        self.fused: list[tuple[str, Node, int]] = []
+        """Fused operations by kind and layer, for llama.cpp's probes."""
+        self.lost: frozenset[str] = lost
+        """Kinds of fused operations that a probe has given up."""
         self.embd = shape.embedding
         self.cpu = len(weights.placement.devices)
         self.leafs: dict[str, Node | None] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from paddock.fit.replay import mla, states
 from paddock.fit.replay.nodes import F32, Node, Tensor
 from paddock.fit.replay.parts import Build
@@ -114,7 +116,7 @@ def _delta(b: Build, s: States, layer: int, x: Tensor, conv: int) -> tuple[Tenso
     scales = [g.view(scale, 1, heads)] if scale is not None else []
     if bailing:
         decay = g.same(g.same(g.same(g.view(decay, head, heads, u), *scales)))
-    elif "kda.gate_lower_bound" in shape.numbers:
+    elif shape.numbers.get("kda.gate_lower_bound", -math.inf) > -math.inf:
         decay = g.same(g.same(g.same(g.same(g.view(decay, head, heads, u), *scales))))
     else:
         decay = g.same(g.view(g.same(decay), head, heads, u), *scales)

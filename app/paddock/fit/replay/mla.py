@@ -59,9 +59,16 @@ def attend(b: Build, layer: int, x: Tensor, sparse: bool = False) -> Node:
     """One layer's attention, of whichever kind the file has."""
     if b.shape.mla is None:
         return unfolded(b, layer, x)
+    return b.project(layer, attended(b, layer, x, sparse), "attn_output")
+
+
+def attended(
+    b: Build, layer: int, x: Tensor, sparse: bool, *, sinks: Node | None = None, turned: bool = True
+) -> Tensor:
+    """Latent attention before its output projection. turned: the indexer's keys go through a Hadamard matrix."""
     g = b.g
     rank = query_rank(b, layer, x)
-    top = indexed(b, layer, x, rank) if sparse else None
+    top = indexed(b, layer, x, rank, turned) if sparse else None
     q = b.mm(b.lw(layer, "attn_q_b.weight"), rank) if rank is not None else b.mm(b.lw(layer, "attn_q.weight"), x)
     queries, keys, values = absorbed(b, layer, x, q)
     if b.number("attention.temperature_scale"):
@@ -72,7 +79,7 @@ def attend(b: Build, layer: int, x: Tensor, sparse: bool = False) -> Node:
     memory = b.memory(False)
     g.expand(g.store(k_cache, keys, memory.k_ids))
     mask: Tensor = memory.mask if top is None else _chosen_mask(b, memory.mask, top)
-    return b.project(layer, latent(b, layer, queries, k_cache, mask), "attn_output")
+    return latent(b, layer, queries, k_cache, mask, sinks)
 
 
 def query_rank(b: Build, layer: int, x: Tensor) -> Node | None:
@@ -136,6 +143,7 @@ def latent(b: Build, layer: int, q: Tensor, cache: Node, mask: Tensor, sinks: No
             k_view = g.new([k_view], cache.size // 4, type_=F16)
             v_view = g.new([v_view], cells * streams * rank, type_=F16)
         found = Node(FLASH, (q_view, k_view, v_view, mask, *extra), F32, (rank, heads, u, 1), 4 * rank * heads * u)
+        b.fused.append(("flash", found, layer))
         own = b.mm(out_weight, g.view(found, rank, u // streams, heads, streams))
         flat: Tensor = g.cont(g.view(own, value, heads, u))
         flat = g.view(flat, value * heads, u)
@@ -192,7 +200,7 @@ class _Index:
         self.turn = b.g.input(F32, n, n)
 
 
-def indexed(b: Build, layer: int, x: Tensor, rank: Tensor | None) -> Tensor:
+def indexed(b: Build, layer: int, x: Tensor, rank: Tensor | None, turned: bool = True) -> Tensor:
     """The tokens that this layer looks at: its own choice, or that of the last layer that chose."""
     if not b.shape.indexer_full[layer] and b.chosen is not None:
         return b.chosen
@@ -209,9 +217,10 @@ def indexed(b: Build, layer: int, x: Tensor, rank: Tensor | None) -> Tensor:
         b.lw(layer, "indexer.k_norm.bias"),
         True,
     )
-    turned = g.rope(g.view(k, size, 1, u), b.inp_pos())
-    q2 = g.mm(inputs.turn, q)
-    k2 = g.mm(inputs.turn, turned)
+    k2 = g.rope(g.view(k, size, 1, u), b.inp_pos())
+    q2 = q
+    if turned:
+        q2, k2 = g.mm(inputs.turn, q), g.mm(inputs.turn, k2)
     row = row_bytes(b.sizes.type_k, size)
     cache = b.cache(layer, row * b.sizes.cells * streams)
     g.expand(g.store(cache, k2, inputs.ids))

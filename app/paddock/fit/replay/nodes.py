@@ -15,6 +15,8 @@ FLASH = 3
 MATMUL = 4
 EXPERT_MATMUL = 5
 GATHER = 6
+ARANGE = 7
+"""An operation without sources."""
 
 F32, F16, I32, I64 = 4, 2, 3, 8
 """Type marks; I32 differs from F32 so that the two never share a block in place."""
@@ -121,7 +123,7 @@ class Graph:
                 s = s.source
             if not s.seen:
                 self._visit(s)
-        if node.src:
+        if node.src or node.kind == ARANGE:
             self.nodes.append(node)
         else:
             self.leafs.append(node)

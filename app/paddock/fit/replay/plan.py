@@ -224,6 +224,7 @@ def _settle(node: Node, arenas: Sequence[Arena]) -> None:
                 and s.owned
                 and not s.is_output
                 and s.ne == node.ne
+                and s.size == node.size
                 and s.type == node.type
             ):
                 node.address = s.address

@@ -6,11 +6,13 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import dense, encoders, gemma, hybrid, linear, mla, mtp, plan, rwkv
+from paddock.fit.replay import dense, encoders, gemma, hybrid, hyper, linear, mla, mtp, plan, rwkv
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
+
+_PROBED = hybrid.GRAPHED | linear.GRAPHED | hyper.GRAPHED
 
 
 def _grow(b: Build) -> None:
@@ -21,6 +23,8 @@ def _grow(b: Build) -> None:
         mla.build(b)
     elif arch in hybrid.GRAPHED:
         hybrid.build(b)
+    elif arch in hyper.GRAPHED:
+        hyper.build(b)
     elif arch in linear.GRAPHED:
         linear.build(b)
     elif arch in rwkv.GRAPHED:
@@ -40,8 +44,7 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
     placement = weights.placement
     devices = len(placement.devices)
     try:
-        flash = sizes.flash and not _flash_lost(shape, sizes, levers, weights)
-        b = Build(shape, sizes, weights, flash=flash)
+        b = Build(shape, sizes, weights, lost=_lost(shape, sizes, levers, weights))
         _grow(b)
     except NotDescribedError:
         return None
@@ -58,22 +61,37 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
     return closed.ComputeEstimate(by_device, replayed=True)
 
 
-def _flash_lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> bool:
-    """Whether llama.cpp's probe finds an attention on another device than its layer's and gives flash attention up.
+def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> frozenset[str]:
+    """The fused operations that llama.cpp gives up: its probe found one on another device than its layer's.
 
-    Only hybrids are probed here: in the others the probe never finds one (llama-context.cpp, resolve_fused_ops).
+    Only architectures where a probe can find one are probed here (llama-context.cpp, resolve_fused_ops).
     """
     placement = weights.placement
     if (
-        levers.flash != "auto"
-        or shape.architecture not in hybrid.GRAPHED | linear.GRAPHED
+        shape.architecture not in _PROBED
         or sizes.mtp
         or not placement.devices
         or (sizes.kv_offload and HOST not in placement.layer_device)
     ):
-        return False
-    b = Build(shape, sizes, weights, probe=True)
+        return frozenset()
+    lost: frozenset[str] = frozenset()
+    wrong: set[str] | None = None
+    for kind in ("flash", "pre", "comb", "post"):
+        if kind == "flash" and levers.flash != "auto":
+            continue
+        if wrong is None:
+            wrong = _misplaced(shape, sizes, weights, lost)
+        if kind in wrong:
+            lost |= {kind}
+            wrong = None
+    return lost
+
+
+def _misplaced(shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str]) -> set[str]:
+    """Kinds of fused operations that lie elsewhere than their layers, in a probe's graph."""
+    placement = weights.placement
+    b = Build(shape, sizes, weights, lost=lost, probe=True)
     _grow(b)
     full = placement.offloaded > shape.layers_all
     plan.assign(b.g, len(placement.devices), None, b.pins if b.u < 32 or full else ())
-    return any(node.device != b.device_of_layer(layer) for node, layer in b.flashes)
+    return {kind for kind, node, layer in b.fused if node.device != b.device_of_layer(layer)}
