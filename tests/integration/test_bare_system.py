@@ -30,8 +30,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.skip("this is no Debian: its package mirror is not known")
     root = Path(os.environ.get("PADDOCK_TEST_CHROOT") or tmp_path_factory.mktemp("bare") / "root")
     if not (root / "usr/bin/python3").exists():
-        made = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3", mirror[1], str(root), mirror[0]],
-                              capture_output=True, text=True)
+        words = ["debootstrap", "--variant=minbase", "--include=python3", mirror[1], str(root), mirror[0]]
+        made = subprocess.run(words, capture_output=True, text=True)
         if made.returncode:
             pytest.skip(f"debootstrap could not make a system here: {made.stdout[-400:]}")
     for name in COPIED:

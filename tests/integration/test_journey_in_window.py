@@ -109,9 +109,10 @@ def test_launch_prompt_stop_and_find_it_again(qtbot: Any, window: MainWindow, wo
 
     before = desk.preview.command
 
-    assert desk.save_profile("Kept")
+    with qtbot.waitSignal(desk.profileChanged, timeout=20_000):
+        desk.profiles.save("Kept")
     desk.edit(parse("llama-server -m elsewhere.gguf"))
-    desk.open_profile("Kept")
+    desk.profiles.open("Kept")
     qtbot.waitUntil(lambda: desk.preview is not None and desk.preview.plan == desk.plan
                     and desk.plan.get("port") == str(port), timeout=20_000)
     assert desk.preview.command.argv == before.argv
