@@ -156,6 +156,19 @@ def button(text: str, icon_name: str | None = None, clicked: Callable[[], Any] |
     return made
 
 
+def shorten_button(made: QPushButton, text: str, short: bool) -> None:
+    """The icon alone where there is no room for the word, which is then the tooltip."""
+    if bool(made.property("square")) == short and made.text() == ("" if short else text):
+        return
+    made.setText("" if short else text)
+    made.setToolTip(text if short else "")
+    made.setProperty("square", short)
+    side = made.iconSize().height()
+    made.setIconSize(QSize(side + (0 if short else theme().px(5)), side))
+    made.style().unpolish(made)
+    made.style().polish(made)
+
+
 def tool_button(icon_name: str, name: str, clicked: Callable[[], Any] | None = None, *, quiet: bool = True,
                 small: bool = True, role: str = "text2") -> QToolButton:
     """A small square button with an icon, named for tooltip and screen reader."""

@@ -36,6 +36,8 @@ class LaunchPage(QWidget):
         super().__init__()
         self.title = tr("Launch")
         self._desk = desk
+        # Smaller than the wide arrangement needs: the narrow one makes it fit.
+        self.setMinimumSize(theme().px(420), theme().px(200))
         self._views: dict[str, QWidget] = {}
         self.header = PageHeader(self.title)
         self.profiles = ProfileBar(desk)
@@ -101,7 +103,7 @@ class LaunchPage(QWidget):
         self.tabs.option("before").setVisible(narrow)
         self.profiles.setVisible(not nothing)
         self.profiles.set_narrow(narrow)
-        self._show_changes()
+        self._show_changes(narrow)
         if nothing:
             self._stack.setCurrentWidget(self.first)
         elif chosen in _VIEWS:
@@ -120,9 +122,9 @@ class LaunchPage(QWidget):
         else:
             self.before.setFixedWidth(theme().px(WIDTH))
 
-    def _show_changes(self) -> None:
+    def _show_changes(self, narrow: bool) -> None:
         if "options" in self.tabs:
-            count = len(self._desk.changes())
+            count = 0 if narrow else len(self._desk.changes())
             self.tabs.option("options").setText(
                 tr("All options ({changed} changed)", changed=count) if count else tr("All options"))
 

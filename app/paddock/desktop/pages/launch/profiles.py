@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QComboBox, QInputDialog, QMenu, QMessageBox, QWidget
 
-from paddock.desktop.parts.basic import Label, button, row
+from paddock.desktop.parts.basic import Label, button, row, shorten_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
@@ -24,7 +24,7 @@ class ProfileBar(QWidget):
         self._name = Label(tr("Profile"), role="text2")
         self.box = QComboBox()
         self.box.setAccessibleName(tr("Profile"))
-        self.box.setMinimumWidth(theme().px(120))
+        self.box.setMinimumWidth(theme().px(96))
         self.box.setMaximumWidth(theme().px(208))
         self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.box.setMinimumContentsLength(18)
@@ -41,7 +41,7 @@ class ProfileBar(QWidget):
         """Without words where there is no room."""
         self._name.setVisible(not narrow)
         self.revert.setVisible(not narrow)
-        self.box.setMinimumContentsLength(16 if narrow else 18)
+        shorten_button(self.store, tr("Save"), narrow)
 
     @Slot()
     def refresh(self) -> None:
