@@ -278,7 +278,7 @@ def test_a_failure_says_what_why_and_what_to_do(run: fake.FakeRun) -> None:
     message = message_of(run)
     assert message is not None
     assert message.tone == "bad"
-    assert message.what.startswith("The server did not start: out of memory on CUDA0")
+    assert message.what.startswith("The server did not start. CUDA0 is out of memory")
     assert "65,536" in message.why
     run.exit = Exit(1, Text("It ended with exit code 1."))
     message = message_of(run)
@@ -326,6 +326,8 @@ def test_several_runs_can_be_chosen(qtbot, desk_of, run: fake.FakeRun) -> None:
     qtbot.addWidget(page)
     page.show()
     assert page.chooser.count() == 2
+    assert page.chooser.itemText(1).startswith("gpt-oss-20b, ")
+    assert page.chooser.itemText(1).endswith(", running")
     page.chooser.setCurrentIndex(1)
     page._chosen(1)
     assert page.run is second

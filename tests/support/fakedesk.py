@@ -133,6 +133,7 @@ class FakeRun:
     label: str = "Qwen3-30B-A3B-Instruct-2507"
     url: str = "http://127.0.0.1:8080"
     session_id: int = 7
+    started_utc: str = "2026-12-01T10:02:11+00:00"
     preview: Preview = field(default_factory=preview)
     recorder: FakeRecorder = field(default_factory=FakeRecorder)
     state: State = State.READY
@@ -167,7 +168,7 @@ DEGRADED = Diagnosis(
     Text("The profile sets -ngl 37, so --fit left it alone. CUDA0 has 6.6 GiB free and those layers need 5.0."),
     line="offloaded 37/49 layers to GPU", edits=(("gpu-layers", ("auto",)),), fatal=False)
 OUT_OF_MEMORY = Diagnosis(
-    "oom", Text("out of memory on CUDA0: it asked for 2,304 MiB more for the KV cache"),
+    "oom", Text("CUDA0 is out of memory: the server asked for 2,304 MiB more for the KV cache."),
     Text("A context of 65,536 tokens fits; so does KV type q8_0 at half the size."),
     line="offloaded 37/49 layers to GPU", edits=(("ctx-size", ("65536",)),), fatal=True)
 

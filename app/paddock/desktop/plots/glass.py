@@ -33,6 +33,8 @@ class Glass(QWidget):
         self._marks: list[float] = []
         self._gaps: list[tuple[float, float]] = []
         self.gap_bottom = 0
+        self.top = 0
+        """Where the plots begin, under the flags."""
         self._hair: float | None = None
         self._press: float | None = None
         self._drag: float | None = None
@@ -65,7 +67,7 @@ class Glass(QWidget):
         for t in self._marks:
             if self._start <= t <= self._end:
                 x = round(self.x_of(t)) + 0.5
-                painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
+                painter.drawLine(QPointF(x, self.top), QPointF(x, self.height()))
         if self._press is not None and self._drag is not None:
             left, right = sorted((self._press, self._drag))
             painter.fillRect(QRectF(left, 0, right - left, self.height()), ink.tint(ink.role("accent"), 0.12))

@@ -254,6 +254,7 @@ class PlotStack(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         width = self.width() - WIDTH
+        self.glass.top = self.strip.height()
         self.glass.setGeometry(0, 0, width, self.height() - self.ruler.height())
         self.glass.raise_()
         self.redraw(labels=True)

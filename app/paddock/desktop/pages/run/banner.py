@@ -44,9 +44,9 @@ def message_of(run: Any) -> Message | None:
     if diagnosis is None:
         diagnosis = next((d for d in reversed(run.diagnoses) if d.fatal), None)
     if state in (State.FAILED, State.CRASHED):
-        what = tr("The server did not start: {cause}") if state is State.FAILED else tr("The server stopped: {cause}")
         cause = str(diagnosis.cause) if diagnosis is not None else str(exit_.reason) if exit_ is not None else ""
-        said = what.format(cause=cause) if cause else tr("The server ended without a word.")
+        said = tr("The server did not start. {cause}", cause=cause) if state is State.FAILED else (
+            cause or tr("The server ended without a word."))
         advice = str(diagnosis.advice) if diagnosis is not None else tr("The last lines of the log tell more.")
         return Message("bad", said, advice, diagnosis.line if diagnosis is not None else None, diagnosis)
     running = next((d for d in reversed(run.diagnoses) if not d.fatal), None)

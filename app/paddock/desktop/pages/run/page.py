@@ -14,7 +14,7 @@ from paddock.desktop.pages.run.body import RunBody
 from paddock.desktop.pages.run.figures import figures_of
 from paddock.desktop.pages.run.source import LiveSource, setup_of
 from paddock.desktop.pages.run.usual import Usual, usual_of
-from paddock.desktop.pages.sessions.rows import duration_words
+from paddock.desktop.pages.sessions.rows import duration_words, state_word, when_words
 from paddock.desktop.parts.basic import Label, button, column, tool_button
 from paddock.desktop.parts.blocks import Banner, EmptyState, PageHeader
 from paddock.desktop.parts.signs import Tag
@@ -132,7 +132,8 @@ class RunPage(QFrame):
         self.chooser.blockSignals(True)
         self.chooser.clear()
         for run in runs:
-            self.chooser.addItem(tr("{label} on {address}", label=run.label, address=run.url.split("//")[-1]))
+            self.chooser.addItem(tr("{label}, {time}, {state}", label=run.label, state=state_word(run.state.value),
+                                    time=when_words(run.started_utc).split(" ")[-1]))
         if self.run in runs:
             self.chooser.setCurrentIndex(runs.index(self.run))
         self.chooser.blockSignals(False)
@@ -255,7 +256,10 @@ class RunPage(QFrame):
         if not labels and self._pulls % _LABEL_EVERY:
             return
         setup = setup_of(source.run, self._usual.generation_per_s)
-        stack.ended = source.run.state not in LIVE
+        ended = source.run.state not in LIVE
+        if ended != stack.ended:
+            stack.ended = ended
+            stack.redraw()
         if setup != stack.setup:
             stack.configure(setup)
             stack.set_frame(source.frame())
