@@ -35,8 +35,8 @@ class PatternBuilder(QWidget):
         self._head = Label("", "note", weight=600)
         self.low = spin(tr("From layer"), 0, 0)
         self.high = spin(tr("To layer"), 0, 0)
-        self.kind = self._box(tr("Tensors"), [(_kind_word(k), k) for k in KINDS], 100)
-        self.target = self._box(tr("To device"), [("CPU", "CPU")], 84)
+        self.kind = self._box(tr("Tensors"), [(_kind_word(k), k) for k in KINDS], 116)
+        self.target = self._box(tr("To device"), [("CPU", "CPU")], 98)
         self.line = QLineEdit()
         self.line.setAccessibleName(tr("Expression = device (-ot), Enter sets it"))
         self.line.setFont(theme().font("mono"))
@@ -116,14 +116,15 @@ class PatternBuilder(QWidget):
         self._judge()
 
     def _recognise(self, pattern: Pattern) -> None:
-        """Put the controls where they would write this expression, if there is such a place."""
+        """Put the controls at what this pattern takes, where that is one kind in neighbouring layers."""
         layers = sorted({t.column for t in pattern.taken})
-        if not layers:
-            return
-        low, high = layers[0], min(layers[-1], self._last)
-        kind = next((k for k in KINDS if expression_for(low, high, k, self._last) == pattern.expression), None)
+        kinds = {t.kind for t in pattern.taken}
         at = self.target.findData(pattern.target)
-        if kind is None or at < 0:
+        if at < 0 or not layers or layers != list(range(max(0, layers[0]), min(layers[-1], self._last) + 1)):
+            return
+        low, high = layers[0], layers[-1]
+        kind = next(iter(kinds)) if len(kinds) == 1 else "all"
+        if kind not in KINDS:
             return
         with QSignalBlocker(self.low), QSignalBlocker(self.high):
             self.low.setValue(low)
@@ -163,6 +164,8 @@ class PatternBuilder(QWidget):
         late = sum(n for _, n in found.late)
         if late:
             count = tr("{tensors}, {late} go to earlier patterns", tensors=count, late=late)
+        if not found.moved:
+            return tr("{tensors}, but all are there already", tensors=count)
         return tr("{tensors}, moves {size}", tensors=count, size=bytes_text(found.moved_bytes))
 
     @Slot()

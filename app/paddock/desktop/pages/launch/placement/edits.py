@@ -123,6 +123,8 @@ def problem_of(text: str, targets: Sequence[str]) -> Text | None:
         if _COUNTED.search(text):
             return Text("A comma ends a pattern, so a repeat with two counts cannot be used: write it out.")
         return Text("A comma ends a pattern: add the second one as a pattern of its own.")
+    if "=" in target:
+        return Text("The first “=” ends the expression, so none can stand in it.")
     if target not in targets:
         return Text("There is no device “{device}” here: {known}.", device=target, known=", ".join(targets))
     if _FOREIGN.search(expression):

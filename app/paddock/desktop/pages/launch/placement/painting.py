@@ -15,6 +15,8 @@ from paddock.desktop.tr import tr
 from paddock.fit.placement_map import EMBEDDING, Cell, Pattern, PlacementMap
 from paddock.units import bytes_text, gib_text
 
+_SEEN = 0.02
+"""Part of a full cell below which weights are not drawn: a router or a norm left behind looks empty."""
 _STEPS = (1, 2, 4, 5, 10, 20, 40, 100)
 
 
@@ -35,10 +37,10 @@ def kind_colour(kind: str) -> QColor:
 
 
 def paint_map(painter: QPainter, place: Geometry, descriptions: dict[str, str], overlay: Overlay | None,
-              shares: tuple[int, ...], boundaries: tuple[int, ...]) -> None:
+              shares: tuple[int, ...], boundaries: tuple[int, ...], explicit: bool) -> None:
     """Everything but the cursor and the focus frame."""
     found = place.found
-    label = _split_label(painter, place, shares, boundaries)
+    label = _split_label(painter, place, shares, boundaries, explicit)
     _axis(painter, place, label)
     most = _most(found)
     for row in range(len(found.rows)):
@@ -115,7 +117,7 @@ def _names(painter: QPainter, place: Geometry, row: int, descriptions: dict[str,
 def _sums(painter: QPainter, place: Geometry, row: int) -> None:
     t = theme()
     weights, kv = place.found.sums(place.found.rows[row].name)
-    top, width = place.row_top(row), t.px(100)
+    top, width = place.row_top(row), t.px(96)
     right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
     lines = ((8, weights, tr("weights"), "text", 500), (26, kv, tr("KV"), "text2", 400))
     for offset, size, word, role, weight in lines:
@@ -137,7 +139,7 @@ def _cell(painter: QPainter, place: Geometry, row: int, column: int, cell: Cell,
             draw_pattern(painter, box, "uprights", theme().pattern_ink(), 1.0)
             continue
         parts = [(k, cell.of(k)) for k in kinds if cell.of(k)] if not edge or band == 2 else []
-        if not parts:
+        if not parts or (band < 2 and sum(size for _, size in parts) < most[band] * _SEEN):
             _dash(painter, box)
         else:
             _stack(painter, box, parts, most[band])
@@ -145,7 +147,7 @@ def _cell(painter: QPainter, place: Geometry, row: int, column: int, cell: Cell,
 
 def _dash(painter: QPainter, box: QRectF) -> None:
     painter.setPen(QPen(theme().color("soft"), 1))
-    y, half = round(box.center().y()) + 0.5, min(2.5, box.width() / 4)
+    y, half = round(box.center().y()) + 0.5, min(2.5, box.width() / 6)
     painter.drawLine(QPointF(box.center().x() - half, y), QPointF(box.center().x() + half, y))
 
 
@@ -226,14 +228,15 @@ def _lines(painter: QPainter, place: Geometry, boundaries: tuple[int, ...]) -> N
 
 
 def _split_label(painter: QPainter, place: Geometry, shares: tuple[int, ...],
-                 boundaries: tuple[int, ...]) -> QRectF | None:
-    """"-ts 26 | 11" beside the first handle; the place that it takes."""
+                 boundaries: tuple[int, ...], explicit: bool) -> QRectF | None:
+    """"-ts 26 | 11" beside the first handle, or how the engine shares by itself; the place that it takes."""
     if not boundaries:
         return None
     t = theme()
     painter.setFont(t.font("caption", 500))
     painter.setPen(t.color("text"))
-    text = f"-ts {' | '.join(str(n) for n in shares)}"
+    numbers = " | ".join(str(n) for n in shares)
+    text = f"-ts {numbers}" if explicit else tr("{shares} by free memory", shares=numbers)
     width, reach = painter.fontMetrics().horizontalAdvance(text) + 2, t.px(10)
     x = place.x(boundaries[0])
     if not place.left - 1 <= x <= place.right + 1:

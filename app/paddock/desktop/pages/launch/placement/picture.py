@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from paddock.desktop.pages.launch.placement import words
@@ -33,6 +33,7 @@ class MapPicture(QWidget):
         self.chosen: int | None = None
         self._current: tuple[int, int] | None = None
         self._drag: tuple[int, ...] | None = None
+        self._explicit = False
         self._descriptions: dict[str, str] = {}
         self.handles: list[SplitHandle] = []
         self._bar = QScrollBar(Qt.Orientation.Horizontal, self)
@@ -47,8 +48,9 @@ class MapPicture(QWidget):
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
-    def show_map(self, found: PlacementMap, descriptions: dict[str, str] | None = None) -> None:
-        """`descriptions`: what stands under a device's name."""
+    def show_map(self, found: PlacementMap, descriptions: dict[str, str] | None = None, explicit: bool = False) -> None:
+        """`descriptions`: what stands under a device's name. `explicit`: the split is the plan's own -ts."""
+        self._explicit = explicit
         self.found, self._drag = found, None
         self._descriptions = descriptions or {}
         if self._current is not None and not self._valid(self._current):
@@ -210,6 +212,15 @@ class MapPicture(QWidget):
             self.point(target)
             self._reveal(target[1])
 
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        delta = event.angleDelta()
+        sideways = delta.x() or (delta.y() if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 0)
+        if sideways and self._bar.maximum():
+            self._bar.setValue(self._bar.value() - round(sideways / 120 * 3 * self.geometry_now().column_width))
+            event.accept()
+        else:
+            event.ignore()
+
     def _reveal(self, column: int) -> None:
         place = self.geometry_now()
         x = place.x(column)
@@ -229,7 +240,8 @@ class MapPicture(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         place = self.geometry_now()
-        paint_map(painter, place, self._descriptions, self.overlay(), self.shares(), self.boundaries())
+        paint_map(painter, place, self._descriptions, self.overlay(), self.shares(), self.boundaries(),
+                  self._explicit or self._drag is not None)
         t = theme()
         if self._current is not None:
             row, column = self._current

@@ -136,10 +136,14 @@ class PlacementStrip(QWidget):
             sign, words = ("circle-x", "bad"), str(wrong)
         elif self._found.rows and not self._found.devices:
             sign, words = ("info", "text2"), tr("No GPU in use: everything is in RAM, and -ngl changes nothing.")
+        elif self._desk.plan.get("split-mode") in ("row", "tensor"):
+            sign, words = ("info", "text2"), tr("-sm {mode} cuts layers over the devices: the map shows them whole.",
+                                                mode=self._desk.plan.get("split-mode"))
         elif flags and fit_on:
             listed = ", ".join(flags)
-            sign, words = ("triangle-alert", "warn"), tr("{flags} turn --fit off: what you set is used as it is.",
-                                                         flags=listed)
+            sign, words = ("triangle-alert", "warn"), tr(
+                "{flags} turns --fit off: what you set is used as it is.", count=len(flags),
+                plural="{flags} turn --fit off: what you set is used as it is.", flags=listed)
         else:
             sign, words = ("info", "text2"), ""
         self._sign.show_icon(*sign)

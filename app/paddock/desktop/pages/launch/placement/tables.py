@@ -123,7 +123,8 @@ class DenseTable(QTableView):
                 header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
                 continue
             title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))
-            width = max(metrics.horizontalAdvance(sample), metrics.horizontalAdvance(title)) + theme().px(22)
+            width = max(metrics.horizontalAdvance(sample) + theme().px(22),
+                        metrics.horizontalAdvance(title) + theme().px(32))
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             self.setColumnWidth(column, width)
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
     from paddock.work import Preview
 
-NARROW = 900
+NARROW, STRIP = 900, 1060
+"""Below these widths tensors are a tab, and the note about --fit goes under the strip."""
 
 
 def auto_placement() -> Callable[..., Any] | None:
@@ -75,6 +76,8 @@ class PlacementView(QWidget):
         self.tensors = TensorsPane()
         self.tabs = Segments((("patterns", tr("Patterns")), ("tensors", tr("Tensors"))), tr("What to show"))
         self._build()
+        # A least size of its own: that of the wide arrangement would keep the window from ever becoming narrow.
+        self.setMinimumSize(theme().px(420), theme().px(160))
         self.picture.pointed.connect(self._pointed)
         self.picture.split.connect(self._split)
         self.patterns.chosen.connect(self._pattern_chosen)
@@ -133,7 +136,7 @@ class PlacementView(QWidget):
     @Slot()
     def _arrange(self) -> None:
         narrow = self.width() < theme().px(NARROW)
-        self.strip.set_narrow(narrow)
+        self.strip.set_narrow(self.width() < theme().px(STRIP))
         self._tab_line.setVisible(narrow)
         self._upright.setVisible(not narrow)
         self.patterns.setVisible(not narrow or self.tabs.key() == "patterns")
@@ -170,12 +173,13 @@ class PlacementView(QWidget):
             return
         found = placement_map(preview.model, preview.plan, budgets_of(preview))
         names = {d.name: words.short_name(d.description) for d in preview.machine.devices}
-        self._show(found, str(found.problem) if found.problem is not None else "", {**names, HOST_NAME: tr("RAM")})
+        self._show(found, str(found.problem) if found.problem is not None else "", {**names, HOST_NAME: tr("RAM")},
+                   preview.plan.find("tensor-split") is not None)
 
-    def _show(self, found: PlacementMap, problem: str, descriptions: dict[str, str]) -> None:
+    def _show(self, found: PlacementMap, problem: str, descriptions: dict[str, str], explicit: bool = False) -> None:
         self.found = found
         self.problem.setText(problem)
-        self.picture.show_map(found, descriptions)
+        self.picture.show_map(found, descriptions, explicit)
         self.legend.show_map(found)
         self.table.rows.set_rows(self._twin_rows(found))
         self.strip.show_map(found)

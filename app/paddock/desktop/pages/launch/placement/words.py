@@ -59,7 +59,8 @@ def map_sentence(found: PlacementMap) -> str:
         if not weights and not kv:
             said.append(tr("{device}: nothing.", device=row_word(row.name)))
             continue
-        layers = tr("layers {numbers}", numbers=layers_words(held)) if held else tr("no layer")
+        layers = tr("layer {numbers}", plural="layers {numbers}", count=len(held),
+                    numbers=layers_words(held)) if held else tr("no layer")
         said.append(tr("{device}: {layers}; weights {weights}, KV {kv}.", device=row_word(row.name), layers=layers,
                        weights=bytes_text(weights), kv=bytes_text(kv)))
     return " ".join(said)
@@ -113,7 +114,9 @@ def pattern_text(pattern: Pattern) -> str:
 def mib_text(size: int) -> str:
     """537, 1.4, 0.01: whole MiB where there are ten or more."""
     value = size / MIB
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.1 else f"{value:.2f}"
+    if value >= 0.1:
+        return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.01 else "<0.01"
 
 
 def short_name(description: str) -> str:
