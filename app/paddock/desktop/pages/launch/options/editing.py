@@ -77,7 +77,7 @@ def switched(entry: Entry, plan: Plan, saved: Plan | None, on: bool) -> Plan:
         new = (Setting(entry.key),)
     if not on and entry.kind is Kind.FLAG:
         new = ()
-    usual = {"on": True, "off": False}.get(entry.default or "")
+    usual = {"on": True, "off": False, "enabled": True, "disabled": False}.get(entry.default or "")
     if usual is on and new != value_of(entry, saved):
         new = ()
     return put(entry, plan, new)

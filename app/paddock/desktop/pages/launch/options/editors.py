@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal, Slot
 from PySide6.QtGui import QStandardItem, QStandardItemModel, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QFileDialog, QLineEdit, QWidget
 
-from paddock.desktop.pages.launch.options.editing import is_on, said, switched, typed, value_of
+from paddock.desktop.pages.launch.options.editing import is_on, put, said, switched, typed, value_of
 from paddock.desktop.pages.launch.options.entries import Entry
 from paddock.desktop.pages.launch.options.states import RowState
 from paddock.desktop.parts.basic import Label, row, tool_button
@@ -66,8 +66,15 @@ def _is_error(state: RowState) -> bool:
     return state.issue is not None and state.issue.severity == "error"
 
 
+class _Box(QComboBox):
+    """The wheel scrolls the list, not the value."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
 class SwitchEditor(Editor):
-    """A box with "On" or "Off" beside it; where the engine decides by itself, a half-ticked box until it is set."""
+    """A box with "On" or "Off" beside it."""
 
     def __init__(self, desk: Desk, entry: Entry) -> None:
         super().__init__(desk, entry)
@@ -78,32 +85,54 @@ class SwitchEditor(Editor):
 
     def sync(self, state: RowState) -> None:
         on = is_on(self.entry, state.value)
-        usual = {"on": True, "off": False}.get(self.entry.default or "")
-        shown = usual if on is None else on
+        shown = default_on(self.entry) if on is None else on
         with QSignalBlocker(self.box):
-            if shown is None:
-                self.box.setTristate(True)
-                self.box.setCheckState(Qt.CheckState.PartiallyChecked)
-            else:
-                self.box.setTristate(False)
-                self.box.setChecked(shown)
-        self.box.setText(tr("Engine decides") if shown is None else tr("On") if shown else tr("Off"))
+            self.box.setChecked(bool(shown))
+        self.box.setText(tr("On") if shown else tr("Off"))
         self.box.setEnabled(not state.lock and not state.kept)
 
     @Slot()
     def _clicked(self) -> None:
-        on = self.box.checkState() != Qt.CheckState.Unchecked
-        self.desk.edit(switched(self.entry, self.desk.plan, self.desk.saved, on))
+        self.desk.edit(switched(self.entry, self.desk.plan, self.desk.saved, self.box.isChecked()))
 
     def stops(self) -> list[QWidget]:
         return [self.box]
 
 
-class _Box(QComboBox):
-    """The wheel scrolls the list, not the value."""
+def default_on(entry: Entry) -> bool | None:
+    """What a switch is unless it is set; None where the engine decides."""
+    return {"on": True, "off": False, "enabled": True, "disabled": False, "true": True, "false": False}.get(
+        entry.default or "")
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
+
+class DecidedEditor(Editor):
+    """A switch that the engine decides about unless it is set: three choices."""
+
+    def __init__(self, desk: Desk, entry: Entry) -> None:
+        super().__init__(desk, entry)
+        self.box = _Box()
+        self.box.setAccessibleName(entry.label)
+        for text, value in ((tr("engine decides"), None), (tr("on"), True), (tr("off"), False)):
+            self.box.addItem(text, value)
+        self.box.activated.connect(self._chosen)
+        self.setLayout(row(self.box))
+
+    def sync(self, state: RowState) -> None:
+        with QSignalBlocker(self.box):
+            self.box.setCurrentIndex({None: 0, True: 1, False: 2}[is_on(self.entry, state.value)])
+        self.box.setEnabled(not state.lock and not state.kept)
+        mark_error(self.box, _is_error(state))
+
+    @Slot(int)
+    def _chosen(self, index: int) -> None:
+        plan = self.desk.plan
+        if index == 0:
+            self.desk.edit(put(self.entry, plan, ()))
+        else:
+            self.desk.edit(switched(self.entry, plan, self.desk.saved, index == 1))
+
+    def stops(self) -> list[QWidget]:
+        return [self.box]
 
 
 class ChoiceEditor(Editor):

@@ -19,6 +19,8 @@ UNKNOWN, NEW, ENVIRONMENT, PREFIX = "unknown", "new", "environment", "prefix"
 VARIABLE = "env:"
 """Before the name of a variable in an entry's key."""
 STRAY = "stray-words"
+_FIRST = ("spec-type", "spec-draft-model", "spec-draft-hf")
+"""What others of their group wait for."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -43,6 +45,13 @@ class Entry:
     @cached_property
     def flags(self) -> str:
         return ", ".join(self.names)
+
+    @cached_property
+    def short_flags(self) -> str:
+        """The first two spellings, a short one and a long one where there are both."""
+        long = next((name for name in self.names if name.startswith("--")), None)
+        pair = dict.fromkeys(name for name in (*self.names[:1], long or "", *self.names[1:2]) if name)
+        return ", ".join(list(pair)[:2])
 
     @cached_property
     def default(self) -> str | None:
@@ -117,7 +126,7 @@ def entries(plan: Plan, engine: Engine | None, environ: Mapping[str, str]) -> li
     out += _variables(plan, environ)
     out.append(Entry("prefix", PREFIX, tr("Before the engine"), ("numactl, taskset, nice, …",), Kind.TEXT))
     order = list(group_names())
-    return sorted(out, key=lambda e: order.index(e.group))
+    return sorted(out, key=lambda e: (order.index(e.group), e.key not in _FIRST))
 
 
 def _foreign(plan: Plan, engine: Engine | None) -> list[Entry]:

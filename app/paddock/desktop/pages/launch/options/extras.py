@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from paddock.desktop.pages.launch.options.editing import put, words
 from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, PREFIX, VARIABLE, Entry
-from paddock.desktop.parts.basic import Label, button, column, row
+from paddock.desktop.parts.basic import IconLabel, Label, button, column, row
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.catalogue import Kind
@@ -21,7 +21,7 @@ from paddock.launch.catalogue import Kind
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
-ADD_HEIGHT, STARTS_HEIGHT = 52, 76
+ADD_HEIGHT, STARTS_HEIGHT, WAITING_HEIGHT = 52, 76, 44
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -91,3 +91,20 @@ class UsualPrefixes(QWidget):
     def _start(self, text: str) -> None:
         entry = Entry("prefix", PREFIX, "", (), Kind.TEXT)
         self._desk.edit(put(entry, self._desk.plan, (*words(text), *self._desk.plan.prefix)))
+
+
+class WaitingOptions(QWidget):
+    """Speculative options that appear with a type or a draft: how many wait, and a button to see them anyway."""
+
+    def __init__(self, parent: QWidget, reveal: Callable[[], None]) -> None:
+        super().__init__(parent)
+        self.words = Label("", "note", "text2", wrap=True)
+        self.button = button(tr("Show them"), None, reveal, small=True, name=tr("Show the options that wait"))
+        box = row(IconLabel("lock", 14), self.words, self.button, gap=8, margins=(theme().px(26), 4, 16, 4))
+        box.setStretch(1, 1)
+        self.setLayout(box)
+
+    def show_count(self, count: int) -> None:
+        self.words.setText(tr("{count} option more appears with a type (--spec-type) or a draft model (-md).",
+                              plural="{count} options more appear with a type (--spec-type) or a draft model (-md).",
+                              count=count))

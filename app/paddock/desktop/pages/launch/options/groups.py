@@ -14,8 +14,8 @@ from paddock.desktop.parts.basic import calm_view
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
-WIDTH = 212
-_HEIGHT = 30
+WIDTH = 224
+_HEIGHT = 28
 _ROW = Qt.ItemDataRole.UserRole
 
 
@@ -45,7 +45,7 @@ class _Model(QAbstractListModel):
             return group.name
         if role == _ROW:
             return group
-        if role == Qt.ItemDataRole.AccessibleTextRole:
+        if role in (Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole):
             parts = [group.name]
             if group.changes:
                 parts.append(tr("{count} changed", plural="{count} changed", count=group.changes))
@@ -85,19 +85,19 @@ class _Delegate(QStyledItemDelegate):
         painter.setPen(t.color("text3" if empty else "text"))
         left = place.left() + t.px(16 if whole else 26)
         right = place.right() - t.px(15)
-        counts = QRect(right - t.px(34), place.top(), t.px(34), place.height())
+        counts = QRect(right - t.px(28), place.top(), t.px(28), place.height())
         edge = right
         if group.hits is not None:
             edge = counts.left()
         if group.changes and not whole:
-            edge = edge - t.px(34)
+            edge = edge - t.px(28)
         name = painter.fontMetrics().elidedText(group.name, Qt.TextElideMode.ElideRight, edge - left - t.px(4))
         painter.drawText(QRect(left, place.top(), edge - left, place.height()), Qt.AlignmentFlag.AlignVCenter, name)
         if group.hits is not None:
             painter.setFont(t.font("body"))
             painter.drawText(counts, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, str(group.hits))
         if group.changes and not whole:
-            paint_chip(painter, str(group.changes), right - (t.px(34) if group.hits is not None else 0),
+            paint_chip(painter, str(group.changes), right - (t.px(28) if group.hits is not None else 0),
                        place.center().y() + 1, "base" if selected else "sel")
         if focused and selected:
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -66,8 +66,9 @@ class OptionList(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setAutoFillBackground(False)
         self.inner = QWidget()
-        self.inner.setAutoFillBackground(False)
         self.setWidget(self.inner)
+        # After setWidget, which turns it on: the page behind it is the background.
+        self.inner.setAutoFillBackground(False)
         self._items: list[_Item] = []
         self._made: dict[str, QWidget] = {}
         self._blocks: Sequence[Block] = ()

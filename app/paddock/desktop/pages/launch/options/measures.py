@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from paddock.launch.variables import is_secret
 
 ROW, HEADING, LINE = 44, 28, 32
 _WRAP = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
+_MINUS = re.compile(r"^-(?=[\d.])")
 _FREE = (Kind.PATH, Kind.FOLDER, Kind.TEXT, Kind.LIST, Kind.JSON)
 
 
@@ -71,7 +73,10 @@ def note_of(entry: Entry, state: RowState, effect: str = "", problem: str = "") 
         return Note(default, tr("not in this engine, kept"), "circle-help", "text2")
     if state.lock:
         return Note(default, state.lock, "lock", "text2")
-    return Note(default, effect or _range(entry))
+    danger = str(entry.variable.danger) if entry.variable is not None and entry.variable.danger is not None else ""
+    if danger and state.is_set:
+        return Note(default, danger, "triangle-alert", "warn")
+    return Note(default, effect or danger or _range(entry))
 
 
 def _default(entry: Entry) -> str:
@@ -86,20 +91,18 @@ def _default(entry: Entry) -> str:
         return tr("inherited {value}", value=shown)
     default = shown_default(entry)
     if default:
-        return tr("default {value}", value=default)
+        return tr("default {value}", value=_MINUS.sub("\u2212", default))
     if entry.group == UNKNOWN:
         return ""
-    if entry.kind in _FREE or entry.group == ENVIRONMENT:
-        return tr("not set")
-    return tr("the engine decides")
+    if entry.group == ENVIRONMENT:
+        return tr("not set by default")
+    return tr("default none") if entry.kind in _FREE else tr("default: up to the engine")
 
 
 def _range(entry: Entry) -> str:
     """"1 to 64", "0 or more"."""
     option = entry.option
     if option is None or entry.kind not in (Kind.INT, Kind.FLOAT, Kind.RANGE):
-        if entry.variable is not None and entry.variable.danger is not None:
-            return str(entry.variable.danger)
         return ""
     return bounds(option.low, option.high, option.open_low)
 

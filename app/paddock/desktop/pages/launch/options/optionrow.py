@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QToolButton, QWidget
 from paddock.desktop.pages.launch.options.editing import put, said
 from paddock.desktop.pages.launch.options.editors import (
     ChoiceEditor,
+    DecidedEditor,
     Editor,
     NumberEditor,
     SwitchEditor,
     TextEditor,
+    default_on,
 )
 from paddock.desktop.pages.launch.options.entries import PREFIX, UNKNOWN, Entry
 from paddock.desktop.pages.launch.options.lists import ItemsEditor, KeptEditor, PrefixEditor, RepeatEditor
@@ -45,7 +47,8 @@ def editor_for(desk: Desk, entry: Entry) -> Editor:
     if entry.group == PREFIX:
         return PrefixEditor(desk, entry)
     if entry.kind in (Kind.FLAG, Kind.PAIR):
-        return SwitchEditor(desk, entry)
+        decided = entry.kind is Kind.PAIR and default_on(entry) is None
+        return DecidedEditor(desk, entry) if decided else SwitchEditor(desk, entry)
     if entry.kind is Kind.LIST and entry.choices:
         return ItemsEditor(desk, entry)
     if entry.appends and not entry.secret:
@@ -95,6 +98,7 @@ class OptionRow(QWidget):
         off = bool(state.lock) or state.kept
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if off else Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(f"{self.entry.label}, {self.entry.flags}")
+        self.setToolTip("" if self.entry.flags == self.entry.short_flags else self.entry.flags)
         parts = [said(self.entry, state.value) if not self.entry.secret else "", note.default, note.text,
                  tr("changed since it was saved") if state.changed else ""]
         words = ". ".join(part for part in parts if part)
@@ -170,6 +174,12 @@ class OptionRow(QWidget):
         self.picked.emit(self.entry.key)
         self.first_stop().setFocus(Qt.FocusReason.MouseFocusReason)
 
+    def _flags(self) -> str:
+        """The two usual spellings; while searching the one that was found besides."""
+        shown = self.entry.short_flags
+        found = [n for n in self.entry.names if n not in shown and any(t in n.lower() for t in self._terms)]
+        return ", ".join([*found[:1], shown]) if found and not any(t in shown.lower() for t in self._terms) else shown
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         t, c = theme(), self._columns
         painter = QPainter(self)
@@ -186,7 +196,7 @@ class OptionRow(QWidget):
         paint_marked(painter, self.entry.label, QRect(c.label, top, c.label_width, t.px(20)), self._terms)
         painter.setFont(t.font("flag"))
         painter.setPen(t.color("text3" if off else "text2"))
-        paint_marked(painter, self.entry.flags, QRect(c.label, top + t.px(20), c.label_width, t.px(16)), self._terms)
+        paint_marked(painter, self._flags(), QRect(c.label, top + t.px(20), c.label_width, t.px(16)), self._terms)
         paint_note(painter, self._note, QRect(c.note, 2, c.note_width, self.height() - 4), off)
         if self.hasFocus():
             painter.setPen(QPen(t.color("accent"), 2))

@@ -21,7 +21,14 @@ from paddock.desktop.pages.launch.options.entries import (
     entries,
     group_names,
 )
-from paddock.desktop.pages.launch.options.extras import ADD_HEIGHT, STARTS_HEIGHT, AddVariable, UsualPrefixes
+from paddock.desktop.pages.launch.options.extras import (
+    ADD_HEIGHT,
+    STARTS_HEIGHT,
+    WAITING_HEIGHT,
+    AddVariable,
+    UsualPrefixes,
+    WaitingOptions,
+)
 from paddock.desktop.pages.launch.options.groups import WIDTH as GROUPS_WIDTH
 from paddock.desktop.pages.launch.options.groups import GroupList, GroupRow
 from paddock.desktop.pages.launch.options.helppane import WIDTH as HELP_WIDTH
@@ -45,6 +52,8 @@ if TYPE_CHECKING:
 NARROW = 900
 _EXTRAS = {str(Group.CPU): (("cores", HEIGHT),), PREFIX: (("starts+", STARTS_HEIGHT),),
            ENVIRONMENT: (("add+", ADD_HEIGHT),)}
+_BY_TYPE = str(Group.SPECULATIVE)
+"""Of this group, what is locked waits until its type is chosen."""
 
 
 class OptionsView(QWidget):
@@ -56,6 +65,8 @@ class OptionsView(QWidget):
         self._entries: list[Entry] = []
         self._made_for: object = None
         self._stale = True
+        self._revealed = False
+        self._waiting = 0
         self.states: dict[str, RowState] = {}
         self.groups = GroupList()
         self.search = SearchEdit(tr("Search names, flags and help"), tr("Search options"))
@@ -78,10 +89,8 @@ class OptionsView(QWidget):
                        margins=(16, 10, 16, 9))
         self.bar.setStretch(1, 1)
         self.search.setMinimumWidth(theme().px(120))
-        self.middle = QWidget()
-        self.middle.setLayout(column(self.bar, rule(), self.list, self.empty, gap=0))
-        legend = Label(tr("Chips: changed since saved. Figures: matches."), "caption", "text2", wrap=True)
-        self.left = panel("base", column(self.groups, rule(), _padded(legend), gap=0, margins=(0, 6, 0, 0)))
+        self.middle = panel("base", column(self.bar, rule(), self.list, self.empty, gap=0))
+        self.left = panel("base", column(self.groups, gap=0, margins=(0, 6, 0, 0)))
         self.left.setFixedWidth(theme().px(GROUPS_WIDTH))
         self.help.setFixedWidth(theme().px(HELP_WIDTH))
         self._rules = (rule(vertical=True), rule(vertical=True))
@@ -154,7 +163,7 @@ class OptionsView(QWidget):
         if found.plan != desk.plan or not found.kv_saving:
             return {}
         saving = tr("q8_0 for K and V saves {size}", size=bytes_text(found.kv_saving))
-        return {"cache-type-k": saving, "cache-type-v": saving}
+        return {name: saving for name in ("cache-type-k", "cache-type-v") if desk.plan.find(name) is None}
 
     def _effect(self, key: str) -> str:
         """What an option costs or brings in this plan, in words; "" where that is not worked out."""
@@ -196,12 +205,17 @@ class OptionsView(QWidget):
             if not mine:
                 continue
             hits = tuple(e for e in shown if e.group == key)
+            extras = () if searching else _EXTRAS.get(key, ())
+            if key == _BY_TYPE and not searching and not self._revealed:
+                free = tuple(e for e in hits if not self.states[e.key].lock)
+                self._waiting = len(hits) - len(free)
+                hits = free
+                extras = (("waiting+", WAITING_HEIGHT),) if self._waiting else ()
             changes = sum(self.states[e.key].changed for e in mine)
             rows.append(GroupRow(key, name, changes, len(hits) if searching else None))
             if hits:
                 blocks.append(Block(key, name, hits, len(mine), changes,
-                                    sum(self.states[e.key].is_set for e in mine),
-                                    () if searching else _EXTRAS.get(key, ())))
+                                    sum(self.states[e.key].is_set for e in mine), extras))
         rows.insert(0, GroupRow("", tr("All groups"), 0, len(shown) if searching else None))
         self.groups.show_rows(rows)
         self._fill_box(rows)
@@ -209,10 +223,20 @@ class OptionsView(QWidget):
         self._count_filters()
         self.list.setVisible(bool(shown))
         self.empty.setVisible(not shown)
+        self._count_waiting()
         self.list.show_blocks(blocks, self.states, self._effects, self._reasons, terms, searching)
         if shown and self.list.current not in self.list.listed():
             self.list.choose(shown[0].key)
         self._show_help(self.list.current)
+
+    def _count_waiting(self) -> None:
+        waiting = self.list.extra("waiting+")
+        if isinstance(waiting, WaitingOptions):
+            waiting.show_count(self._waiting)
+
+    def _reveal(self) -> None:
+        self._revealed = True
+        self._show()
 
     def _count_filters(self) -> None:
         every = self.states.values()
@@ -243,6 +267,10 @@ class OptionsView(QWidget):
     def _extra(self, key: str, parent: QWidget) -> QWidget:
         if key == "cores":
             return CoresPicture(self._desk, parent)
+        if key == "waiting+":
+            made = WaitingOptions(parent, self._reveal)
+            made.show_count(self._waiting)
+            return made
         return AddVariable(self._desk, parent) if key == "add+" else UsualPrefixes(self._desk, parent)
 
     # -- moving and resetting ------------------------------------------------------------------------------------
@@ -260,6 +288,8 @@ class OptionsView(QWidget):
             self.show_all()
         if group:
             self.list.scroll_to(group)
+            first = next((e.key for e in self._entries if e.group == group and e.key in self.list.listed()), "")
+            self.list.choose(first or self.list.current)
         else:
             self.list.verticalScrollBar().setValue(0)
         self.groups.select(group)
@@ -322,12 +352,6 @@ class OptionsView(QWidget):
         super().showEvent(event)
         if self._stale:
             self.refresh()
-
-
-def _padded(widget: QWidget) -> QWidget:
-    made = QWidget()
-    made.setLayout(row(widget, margins=(16, 8, 8, 8)))
-    return made
 
 
 def _filter_words(counts: dict[str, int]) -> tuple[str, str, str, str]:
