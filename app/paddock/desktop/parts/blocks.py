@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -156,6 +156,17 @@ class ProgressLine(QWidget):
         self.hide()
 
 
+class _Segment(QToolButton):
+    """Wide enough for its text in bold, which it is when it is chosen."""
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        bold = QFont(self.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        more = QFontMetrics(bold).horizontalAdvance(self.text()) - self.fontMetrics().horizontalAdvance(self.text())
+        return QSize(hint.width() + max(0, more), hint.height())
+
+
 class Segments(QFrame):
     """A choice of two to five, one always on: `chosen(key)` comes on the person's click only."""
 
@@ -173,7 +184,7 @@ class Segments(QFrame):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         for index, (key, text) in enumerate(choices):
-            made = QToolButton()
+            made = _Segment()
             made.setText(text)
             made.setCheckable(True)
             made.setProperty("segment", True)

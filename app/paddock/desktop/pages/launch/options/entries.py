@@ -126,7 +126,7 @@ def entries(plan: Plan, engine: Engine | None, environ: Mapping[str, str]) -> li
     out += _variables(plan, environ)
     out.append(Entry("prefix", PREFIX, tr("Before the engine"), ("numactl, taskset, nice, …",), Kind.TEXT))
     order = list(group_names())
-    return sorted(out, key=lambda e: (order.index(e.group), e.key not in _FIRST))
+    return sorted(out, key=lambda e: (order.index(e.group), _FIRST.index(e.key) if e.key in _FIRST else len(_FIRST)))
 
 
 def _foreign(plan: Plan, engine: Engine | None) -> list[Entry]:

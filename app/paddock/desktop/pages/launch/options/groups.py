@@ -14,7 +14,7 @@ from paddock.desktop.parts.basic import calm_view
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
-WIDTH = 224
+WIDTH = 236
 _HEIGHT = 28
 _ROW = Qt.ItemDataRole.UserRole
 
@@ -78,7 +78,8 @@ class _Delegate(QStyledItemDelegate):
         painter.save()
         if selected:
             painter.fillRect(place, t.color("sel"))
-            painter.fillRect(QRect(place.left() + t.px(13), place.top() + 7, 3, place.height() - 14), t.color("accent"))
+            edge_left = place.left() + t.px(13 if group.key else 6)
+            painter.fillRect(QRect(edge_left, place.top() + 7, 3, place.height() - 14), t.color("accent"))
         empty = group.hits == 0
         whole = not group.key
         painter.setFont(t.font("body", 600 if selected or whole else 400))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 WIDTH = 320
+_LONG = 22
 
 
 class HelpPane(QWidget):
@@ -110,7 +111,11 @@ class HelpPane(QWidget):
         label = Label(name, "note", "text2", wrap=True)
         value = Label(text, kind, role, wrap=True)
         self._grid.addWidget(label, at, 0, Qt.AlignmentFlag.AlignTop)
-        self._grid.addWidget(value, at, 1)
+        if kind == "mono" and max(map(len, text.split())) > _LONG:
+            # A long name has no place to break: it takes the whole width below its label.
+            self._grid.addWidget(value, at + 1, 0, 1, 2)
+        else:
+            self._grid.addWidget(value, at, 1)
 
     def _rows(self, entry: Entry, state: RowState, engine: Engine | None, effect: str) -> None:
         self._trouble(state)

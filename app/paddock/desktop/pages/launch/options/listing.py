@@ -21,6 +21,7 @@ from paddock.launch.catalogue import Kind
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
+_WARMING_MS = 25
 _AROUND = 120
 """Pixels above and below the visible part that are made too, so that Tab finds the next row."""
 
@@ -76,6 +77,10 @@ class OptionList(QScrollArea):
         self._effects: Mapping[str, str] = {}
         self._reasons: Mapping[str, dict[str, str]] = {}
         self._terms: Sequence[str] = ()
+        self._heights: dict[str, tuple[object, int, str, int, str]] = {}
+        """What each row's height was worked out of; `_tall` holds the result."""
+        self._tall: dict[str, int] = {}
+        self._chained: tuple[str, ...] = ()
         self._folded: set[str] = set()
         self._searching = False
         self.current = ""
@@ -84,6 +89,9 @@ class OptionList(QScrollArea):
         self._later.setSingleShot(True)
         self._later.setInterval(0)
         self._later.timeout.connect(self.realize)
+        self._warming = QTimer(self)
+        self._warming.setInterval(_WARMING_MS)
+        self._warming.timeout.connect(self._warm)
         self.verticalScrollBar().valueChanged.connect(self.realize)
         application = QApplication.instance()
         if isinstance(application, QApplication):
@@ -98,6 +106,7 @@ class OptionList(QScrollArea):
         self._reasons, self._terms, self._searching = reasons, terms, searching
         self._layout()
         self.realize()
+        self._warming.start()
 
     def listed(self) -> list[str]:
         """The rows that are listed, folded ones left out."""
@@ -148,11 +157,18 @@ class OptionList(QScrollArea):
     def _height(self, entry: Entry, width: int) -> int:
         state, effect = self._states[entry.key], self._effects.get(entry.key, "")
         made = self._made.get(entry.key)
-        if isinstance(made, OptionRow) and made.entry == entry:
-            return made.wanted_height(state, effect, width)
-        repeats = entry.appends and not entry.secret and not (entry.kind is Kind.LIST and entry.choices)
-        lines = len(state.value) + 1 if repeats else 1
-        return row_height(note_of(entry, state, effect), columns(width).note_width, lines)
+        problem, lines = "", 1
+        if isinstance(made, OptionRow) and made.entry.key == entry.key:
+            problem, lines = made.editor.problem, made.editor.lines()
+        elif entry.appends and not entry.secret and not (entry.kind is Kind.LIST and entry.choices):
+            lines = len(state.value) + 1
+        known = self._heights.get(entry.key)
+        if known is None or known[1:] != (width, problem, lines, effect) or known[0] != (state, theme().scale):
+            note = note_of(entry, state, effect, problem)
+            height = row_height(note, columns(width).note_width, lines)
+            self._heights[entry.key] = ((state, theme().scale), width, problem, lines, effect)
+            self._tall[entry.key] = height
+        return self._tall[entry.key]
 
     # -- widgets -------------------------------------------------------------------------------------------------
 
@@ -177,7 +193,9 @@ class OptionList(QScrollArea):
             made.setGeometry(0, item.top, self.inner.width(), item.height)
             if not made.isVisibleTo(self.inner):
                 made.show()
-        self._chain(list(wanted.values()))
+        if tuple(wanted) != self._chained:
+            self._chained = tuple(wanted)
+            self._chain(list(wanted.values()))
         self._tell_group(low)
 
     def _widget(self, item: _Item) -> QWidget:
@@ -216,10 +234,17 @@ class OptionList(QScrollArea):
         old.setParent(None)
         old.deleteLater()
 
-    def forget(self) -> None:
-        """Let all widgets go: another engine has other options."""
-        for key in list(self._made):
-            self._drop(key)
+    @Slot()
+    def _warm(self) -> None:
+        """Make one more row ahead of time, so that the next group is there at once."""
+        for item in self._items:
+            if item.entry is not None and item.key not in self._made:
+                made = self._widget(item)
+                made.hide()
+                for child in (made, *made.findChildren(QWidget)):
+                    child.ensurePolished()
+                return
+        self._warming.stop()
 
     def _chain(self, items: Sequence[_Item]) -> None:
         """Tab goes down the list in the order in which it is seen."""
@@ -236,8 +261,9 @@ class OptionList(QScrollArea):
 
     def scroll_to(self, group: str) -> None:
         """Bring the heading of this group to the top."""
-        self._folded.discard(group)
-        self._layout()
+        if group in self._folded:
+            self._folded.discard(group)
+            self._layout()
         for item in self._items:
             if item.key == f"#{group}":
                 self.verticalScrollBar().setValue(item.top)
@@ -318,4 +344,6 @@ class OptionList(QScrollArea):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Show:
             self._later.start()
+        elif event.type() == QEvent.Type.Hide:
+            self._warming.stop()
         return super().event(event)

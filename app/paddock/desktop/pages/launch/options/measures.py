@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
@@ -40,6 +41,11 @@ class Columns:
 
 def columns(width: int) -> Columns:
     """The columns of a list that is this wide."""
+    return _columns(width, theme().base_px)
+
+
+@lru_cache(maxsize=64)
+def _columns(width: int, _base_px: float) -> Columns:
     t = theme()
     acts = width - t.px(68)
     label = t.px(26)
@@ -124,6 +130,11 @@ def _plain(number: float) -> str:
 
 def row_height(note: Note, width: int, lines: int) -> int:
     """Height of a row: two lines of text, or as many as its reason and its editor need."""
+    return _row_height(note, width, lines, theme().base_px)
+
+
+@lru_cache(maxsize=2048)
+def _row_height(note: Note, width: int, lines: int, _base_px: float) -> int:
     t = theme()
     text = t.px(20) if note.default else 0
     if note.text:

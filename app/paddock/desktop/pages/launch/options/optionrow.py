@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from paddock.desktop.pages.launch.options.editing import put, said
@@ -28,7 +28,6 @@ from paddock.desktop.pages.launch.options.measures import (
     note_of,
     paint_marked,
     paint_note,
-    row_height,
 )
 from paddock.desktop.pages.launch.options.states import RowState
 from paddock.desktop.parts.basic import tool_button
@@ -98,7 +97,6 @@ class OptionRow(QWidget):
         off = bool(state.lock) or state.kept
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if off else Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(f"{self.entry.label}, {self.entry.flags}")
-        self.setToolTip("" if self.entry.flags == self.entry.short_flags else self.entry.flags)
         parts = [said(self.entry, state.value) if not self.entry.secret else "", note.default, note.text,
                  tr("changed since it was saved") if state.changed else ""]
         words = ". ".join(part for part in parts if part)
@@ -137,11 +135,6 @@ class OptionRow(QWidget):
         """Where the focus goes when the row is chosen."""
         return next((w for w in self.stops() if w.isEnabled() and w.focusPolicy() & Qt.FocusPolicy.TabFocus), self)
 
-    def wanted_height(self, state: RowState, effect: str, width: int) -> int:
-        """How high it must be for this state."""
-        note = note_of(self.entry, state, effect, self.editor.problem)
-        return row_height(note, columns(width).note_width, self.editor.lines())
-
     def set_current(self, on: bool) -> None:
         """Tint it: its help is shown."""
         if on != self._current:
@@ -158,6 +151,8 @@ class OptionRow(QWidget):
     def _place(self) -> None:
         t = theme()
         self._columns = c = columns(self.width())
+        whole = QFontMetrics(t.font("flag")).horizontalAdvance(self.entry.flags) <= c.label_width
+        self.setToolTip("" if whole else self.entry.flags)
         wanted = max(t.px(28), self.editor.sizeHint().height())
         top = max(0, (self.height() - wanted) // 2)
         self.editor.setGeometry(c.editor, top, c.editor_width, min(wanted, self.height()))
@@ -187,7 +182,7 @@ class OptionRow(QWidget):
             painter.fillRect(self.rect(), t.color("sel"))
         painter.fillRect(0, self.height() - 1, self.width(), 1, t.color("line"))
         off = bool(self.state.lock) or self.state.kept
-        middle = min(self.height(), t.px(44)) if self.height() > t.px(64) else self.height()
+        middle = self.height() if self.editor.lines() == 1 else min(self.height(), t.px(44))
         top = (middle - t.px(36)) // 2
         if self.state.changed:
             painter.fillRect(t.px(13), top + 2, 3, t.px(30), t.color("accent"))

@@ -288,7 +288,8 @@ class OptionsView(QWidget):
             self.show_all()
         if group:
             self.list.scroll_to(group)
-            first = next((e.key for e in self._entries if e.group == group and e.key in self.list.listed()), "")
+            mine = {e.key for e in self._entries if e.group == group}
+            first = next((key for key in self.list.listed() if key in mine), "")
             self.list.choose(first or self.list.current)
         else:
             self.list.verticalScrollBar().setValue(0)
