@@ -86,8 +86,8 @@ def test_launch_and_stop_are_one_button(qtbot, dock: Dock, planned: Desk) -> Non
     planned.run.become(State.READY)
     qtbot.waitUntil(lambda: dock.control.state.text() == "Ready")
     assert "127.0.0.1:8080" in dock.control.note.full_text()
-    qtbot.mouseClick(dock.control.button, Qt.MouseButton.LeftButton)
-    assert planned.run.stopped
+    with qtbot.waitSignal(dock.stopPressed):
+        qtbot.mouseClick(dock.control.button, Qt.MouseButton.LeftButton)
 
 
 def test_a_failure_says_its_cause(qtbot, dock: Dock, planned: Desk) -> None:

@@ -19,6 +19,7 @@ from paddock.desktop.state import Desk
 from paddock.desktop.whatif import WhatIf
 from paddock.gguf.model import Kind, ModelFile
 from paddock.launch.model import Issue, Plan, Severity
+from paddock.server.model import State
 from paddock.text import Text
 
 MODEL = "/models/Qwen3-30B-A3B-Instruct-2507-Q4_K_M.gguf"
@@ -291,6 +292,36 @@ def test_the_profile_s_menu_renames_deletes_and_keeps_serving(qtbot, page: Launc
     with qtbot.waitSignal(planned.profileChanged):
         actions["Delete…"].trigger()
     assert planned.profiles.names == []
+
+
+def test_a_plan_that_left_its_server_behind_offers_to_relaunch_or_launch_beside(qtbot, page: LaunchPage, planned: Desk,
+                                                                              workspace: WorkspaceDouble) -> None:
+    with qtbot.waitSignal(planned.pageWanted):
+        planned.launch()
+    first = planned.run
+    assert not page.banner.isVisible()
+    planned.set("ctx-size", 2048)
+    assert page.banner.accessibleName() == "This plan differs from the running server in 1 option."
+    acts = {b.text(): b for b in page.banner.findChildren(type(page.before.anyway))}
+    qtbot.mouseClick(acts["Relaunch"], Qt.MouseButton.LeftButton)
+    assert first.stopped
+    assert len(workspace.launched) == 1
+    with qtbot.waitSignal(planned.pageWanted):
+        first.become(State.STOPPED)
+    assert len(workspace.launched) == 2
+    assert planned.run is not first
+    assert not page.banner.isVisible()
+
+
+def test_a_relaunch_is_off_when_the_person_stops_instead(qtbot, planned: Desk, workspace: WorkspaceDouble) -> None:
+    with qtbot.waitSignal(planned.pageWanted):
+        planned.launch()
+    planned.relaunch()
+    planned.stop()
+    with qtbot.waitSignal(planned.runsChanged):
+        planned.run.become(State.STOPPED)
+    qtbot.wait(20)
+    assert len(workspace.launched) == 1
 
 
 def test_in_a_narrow_window_the_checks_are_a_tab_and_costs_go_under_their_control(qtbot, page: LaunchPage) -> None:

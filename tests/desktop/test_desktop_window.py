@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -159,6 +159,21 @@ def test_keys_launch_stop_undo_and_reach_the_command_line(qtbot, window: MainWin
     launch_by_key(qtbot, window, planned)
     qtbot.keyClick(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
     assert planned.run.stopped
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_stopping_a_server_that_is_answering_asks_first(qtbot, window: MainWindow, planned: Desk, monkeypatch,
+                                                       goes_on: bool) -> None:
+    with qtbot.waitSignal(planned.pageWanted):
+        planned.launch()
+    planned.run.state = State.READY
+    told = replace(planned.run.recorder.snapshot(), active_requests=2)
+    monkeypatch.setattr(planned.run.recorder, "snapshot", lambda: told)
+    asked = []
+    monkeypatch.setattr(MainWindow, "ask_to_stop", lambda _w, count: asked.append(count) or not goes_on)
+    window.stop()
+    assert asked == [2]
+    assert planned.run.stopped is not goes_on
 
 
 @pytest.mark.parametrize(("choice", "closes", "stops"), [("cancel", False, False), ("stop", True, True),

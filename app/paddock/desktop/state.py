@@ -101,6 +101,7 @@ class Desk(QObject):
         self.saved: Plan | None = None
         """What `plan` is compared with: the profile as saved, or the plan that was opened."""
         self.launching = False
+        self._then_launch: Run | None = None
         self.keep_serving = bool(workspace.settings.keep_serving)
         """whether the next server may outlive the window"""
         self._past: list[Plan] = []
@@ -334,8 +335,17 @@ class Desk(QObject):
         self.runsChanged.emit()
         self.failed.emit(error)
 
+    def relaunch(self) -> None:
+        """Stop the chosen server and start one of the plan on the desk as soon as it is gone."""
+        if self.run is None or not self.live():
+            self.launch()
+            return
+        self._then_launch = self.run
+        self.run.stop()
+
     def stop(self, run: Run | None = None) -> None:
         """Ask the server to end; returns at once."""
+        self._then_launch = None
         target = run or self.run
         if target is not None:
             target.stop()
@@ -353,6 +363,9 @@ class Desk(QObject):
             self.judge.ask_record(again=True)
             if not self.live():
                 self._read_machine(refresh=True)
+            if run is self._then_launch:
+                self._then_launch = None
+                self.launch()
 
     # -- models --------------------------------------------------------------------------------------------------
 

@@ -92,6 +92,7 @@ class MainWindow(QMainWindow):
         self.banner = Banner()
         self.dock = Dock(self.desk)
         self.dock.folded.connect(self._fold)
+        self.dock.stopPressed.connect(self.stop)
         self._rail = self._make_rail()
         self.setCentralWidget(self._body())
 
@@ -141,7 +142,7 @@ class MainWindow(QMainWindow):
         for number, name in enumerate(self._buttons, 1):
             self._shortcut(f"Ctrl+{number}", lambda chosen=name: self.show_page(chosen))
         self._shortcut("Ctrl+Return", self._launch_or_nothing)
-        self._shortcut("Ctrl+.", self._stop_or_nothing)
+        self._shortcut("Ctrl+.", self.stop)
         self._shortcut("Ctrl+O", self.open_file)
         self._shortcut("Ctrl+S", self._save)
         self._shortcut("Ctrl+Z", self.desk.undo)
@@ -267,9 +268,27 @@ class MainWindow(QMainWindow):
         if not self.desk.live() and not blocked(self.desk):
             self.desk.launch()
 
-    def _stop_or_nothing(self) -> None:
-        if self.desk.live():
+    @Slot()
+    def stop(self) -> None:
+        """Stop the chosen server, after a question while it is answering."""
+        run = self.desk.run
+        if run is None or not self.desk.live():
+            return
+        active = run.recorder.snapshot().active_requests if run.state is State.READY else 0
+        if not active or not self.desk.workspace.settings.confirm_stop or self.ask_to_stop(active):
             self.desk.stop()
+
+    def ask_to_stop(self, active: int) -> bool:
+        """Whether to cut off requests that are being answered."""
+        box = QMessageBox(self)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Paddock")
+        box.setText(tr("A request is being answered.", plural="{count} requests are being answered.", count=active))
+        box.setInformativeText(tr("Stopping the server cuts it off."))
+        stop = box.addButton(tr("Stop"), QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
+        box.exec()
+        return box.clickedButton() is stop
 
     def _save(self) -> None:
         page = self._pages.get("launch")

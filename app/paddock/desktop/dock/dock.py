@@ -30,6 +30,8 @@ class Dock(QFrame):
     folded = Signal(bool)
     """The person pressed the chevron: wants it folded or not."""
 
+    stopPressed = Signal()  # noqa: N815
+
     def __init__(self, desk: Desk, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._desk = desk
@@ -42,7 +44,7 @@ class Dock(QFrame):
         self.set_folded(False)
         for control in (self.control, self.small_control):
             control.launchPressed.connect(desk.launch)
-            control.stopPressed.connect(desk.stop)
+            control.stopPressed.connect(self.stopPressed)
         for pane in (self.verdict, self.small_verdict):
             pane.fixed.connect(self._fix)
         desk.planChanged.connect(self.refresh)

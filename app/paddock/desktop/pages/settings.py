@@ -259,7 +259,11 @@ class SettingsPage(QWidget):
         self._additions.setContentsMargins(0, 0, 0, 0)
         holder = QWidget()
         holder.setLayout(self._additions)
-        return [line(tr("When Paddock quits"), self.keep), line(tr("Restarts after a crash"), self.restarts),
+        self.ask = QCheckBox(tr("Ask first while requests are being answered"))
+        self.ask.setChecked(settings.confirm_stop)
+        self.ask.toggled.connect(self._asked)
+        return [line(tr("When a server is stopped"), self.ask), line(tr("When Paddock quits"), self.keep),
+                line(tr("Restarts after a crash"), self.restarts),
                 line(tr("Paddock adds"), holder,
                      note=tr("To each command, shown dimmed in the command line, never saved with a profile."))]
 
@@ -294,6 +298,11 @@ class SettingsPage(QWidget):
     def _kept(self, on: bool) -> None:
         self._desk.workspace.settings.keep_serving = on
         self._desk.keep_serving = on
+        self._desk.save_settings()
+
+    @Slot(bool)
+    def _asked(self, on: bool) -> None:
+        self._desk.workspace.settings.confirm_stop = on
         self._desk.save_settings()
 
     @Slot(int)

@@ -15,9 +15,10 @@ from paddock.desktop.pages.launch.first import FirstSteps
 from paddock.desktop.pages.launch.form import BasicForm
 from paddock.desktop.pages.launch.profiles import ProfileBar
 from paddock.desktop.parts.basic import column, panel, row, rule
-from paddock.desktop.parts.blocks import PageHeader, Segments
+from paddock.desktop.parts.blocks import Banner, PageHeader, Segments
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.desktop.whatif import changes
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -56,13 +57,32 @@ class LaunchPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._body)
         self._stack.addWidget(self.first)
-        whole = panel("base", column(self.header, self._stack, gap=0))
+        self.banner = Banner()
+        whole = panel("base", column(self.header, self.banner, self._stack, gap=0))
         self.setLayout(column(whole, gap=0))
         desk.planChanged.connect(self._arrange)
         desk.profileChanged.connect(self._arrange)
         desk.enginesChanged.connect(self._arrange)
         desk.previewChanged.connect(self._count)
+        for news in (desk.planChanged, desk.runsChanged, desk.runStateChanged):
+            news.connect(self._compare)
         self._arrange()
+        self._compare()
+
+    @Slot()
+    def _compare(self) -> None:
+        """While a server runs, say that the plan has moved on from it."""
+        desk = self._desk
+        run = desk.run if desk.live() else None
+        found = changes(run.preview.plan, desk.plan) if run is not None else []
+        if not found or run is None:
+            self.banner.hide()
+            return
+        what = tr("This plan differs from the running server in {count} option.",
+                  plural="This plan differs from the running server in {count} options.", count=len(found))
+        if not self.banner.isVisible() or self.banner.accessibleName() != what:
+            self.banner.show_text("accent", what, "", [(tr("Relaunch"), "rotate-ccw", desk.relaunch),
+                                                       (tr("Launch beside it"), "play", desk.launch)], closable=False)
 
     def _make_tabs(self) -> Segments:
         names = {"options": tr("All options"), "placement": tr("Placement")}
