@@ -131,6 +131,7 @@ def test_a_bad_expression_is_explained(text: str, word: str) -> None:
 
 def test_a_good_expression_is_left_alone() -> None:
     assert edits.problem_of(r"blk\.(?:[0-9]|1[0-4])\.ffn_.*_exps=CPU", ("CPU",)) is None
+    assert edits.problem_of("exps=RPC0[127.0.0.1:50052]", ("CPU", "RPC0")) is None
     assert edits.shares_problem("3,1.5/.5") is None
     assert edits.shares_problem("") is None
     assert edits.shares_problem("3,x") is not None
@@ -370,6 +371,19 @@ def test_patterns_are_ordered_and_removed_with_the_keys(qtbot, view: PlacementVi
     assert flags(planned) == [("override-tensor", "a=CPU"), ("n-cpu-moe", "2")]
     planned.undo()
     assert len(edits.items(planned.plan)) == 3
+
+
+def test_editing_a_pattern_leads_to_where_it_is_written(qtbot, view: PlacementView, planned: Desk) -> None:
+    edit(qtbot, planned, "-ncmoe 2 -ot a=CPU")
+    view.activateWindow()
+    view.patterns.choose(2)
+    view.patterns.table.setFocus()
+    qtbot.keyClick(view.patterns.table, Qt.Key.Key_F2)
+    assert view.patterns.builder.line.hasFocus()
+    view.patterns.choose(1)
+    view.patterns.table.setFocus()
+    qtbot.keyClick(view.patterns.table, Qt.Key.Key_F2)
+    assert view.strip.experts.hasFocus()
 
 
 def test_auto_placement_is_offered_only_where_it_exists_and_applies_its_plan(qtbot, planned: Desk, monkeypatch) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from paddock.fit.levers import compiled
+from paddock.fit.levers import compiled, strip_endpoint
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 
@@ -125,7 +125,7 @@ def problem_of(text: str, targets: Sequence[str]) -> Text | None:
         return Text("A comma ends a pattern: add the second one as a pattern of its own.")
     if "=" in target:
         return Text("The first “=” ends the expression, so none can stand in it.")
-    if target not in targets:
+    if strip_endpoint(target) not in targets:
         return Text("There is no device “{device}” here: {known}.", device=target, known=", ".join(targets))
     if _FOREIGN.search(expression):
         return Text("llama.cpp's expressions have no look-behind, no flags, no named groups, no \\A and \\Z.")

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from paddock.desktop.pages.launch.placement.painting import kind_colour
+from paddock.desktop.pages.launch.placement.painting import kind_colours
 from paddock.desktop.parts.hatch import draw_pattern
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -78,7 +78,7 @@ class MapLegend(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         t = theme()
         painter = QPainter(self)
-        widths = self._widths()
+        widths, colours = self._widths(), kind_colours()
         painter.setFont(t.font("caption"))
         unit = painter.fontMetrics().horizontalAdvance("GiB")
         shown = list(zip(self._entries, widths, strict=True))
@@ -88,7 +88,7 @@ class MapLegend(QWidget):
         side = t.px(10)
         for (kind, words), width in shown:
             box = QRectF(x, (self.height() - side) / 2, side, side)
-            painter.fillRect(box, kind_colour(kind))
+            painter.fillRect(box, colours[kind])
             if kind == "embedding":
                 draw_pattern(painter, box, "uprights", t.pattern_ink(), 1.0)
             painter.setPen(t.color("text2"))

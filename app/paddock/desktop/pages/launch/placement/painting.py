@@ -29,11 +29,11 @@ class Overlay:
     leaves: dict[tuple[int, int], set[int]]
 
 
-def kind_colour(kind: str) -> QColor:
-    """experts, ffn, attention, kv, other, embedding."""
+def kind_colours() -> dict[str, QColor]:
+    """experts, ffn, attention, kv, other, embedding, as they are now; "empty" is the dash."""
     t = theme()
     return {"experts": t.data(1), "ffn": t.data(1), "attention": t.color("attention"), "kv": t.data(2),
-            "other": t.color("edge"), "embedding": t.color("embedding")}[kind]
+            "other": t.color("edge"), "embedding": t.color("embedding"), "empty": t.color("soft")}
 
 
 def paint_map(painter: QPainter, place: Geometry, descriptions: dict[str, str], overlay: Overlay | None,
@@ -49,9 +49,11 @@ def paint_map(painter: QPainter, place: Geometry, descriptions: dict[str, str], 
         painter.fillRect(place.lane(row), theme().color("alt"))
     painter.save()
     painter.setClipRect(QRectF(place.left, place.axis, place.plot, place.height - place.axis))
+    colours = kind_colours()
+    seen = [c for c in found.columns if place.left < place.x(c + 1) and place.x(c) < place.right]
     for row, made in enumerate(found.rows):
-        for column in found.columns:
-            _cell(painter, place, row, column, found.cell(made.name, column), most)
+        for column in seen:
+            _cell(painter, place, row, column, found.cell(made.name, column), most, colours)
     if overlay is not None:
         _overlay(painter, place, overlay)
     _lines(painter, place, boundaries)
@@ -127,31 +129,31 @@ def _sums(painter: QPainter, place: Geometry, row: int) -> None:
         painter.drawText(box, right, f"{gib_text(size, 1 if size >= 1 << 30 or not size else 2)} {word}")
 
 
-def _cell(painter: QPainter, place: Geometry, row: int, column: int, cell: Cell, most: tuple[int, int, int]) -> None:
+def _cell(painter: QPainter, place: Geometry, row: int, column: int, cell: Cell, most: tuple[int, int, int],
+          colours: dict[str, QColor]) -> None:
     found = place.found
     edge = column in (EMBEDDING, found.output)
     for band, kinds in enumerate(BAND_KINDS):
         box = place.box(row, band, column)
-        if box.right() < place.left or box.left() > place.right:
-            continue
         if edge and band == 0 and cell.weights:
-            painter.fillRect(box, kind_colour("embedding"))
+            painter.fillRect(box, colours["embedding"])
             draw_pattern(painter, box, "uprights", theme().pattern_ink(), 1.0)
             continue
         parts = [(k, cell.of(k)) for k in kinds if cell.of(k)] if not edge or band == 2 else []
         if not parts or (band < 2 and sum(size for _, size in parts) < most[band] * _SEEN):
-            _dash(painter, box)
+            _dash(painter, box, colours["empty"])
         else:
-            _stack(painter, box, parts, most[band])
+            _stack(painter, box, parts, most[band], colours)
 
 
-def _dash(painter: QPainter, box: QRectF) -> None:
-    painter.setPen(QPen(theme().color("soft"), 1))
+def _dash(painter: QPainter, box: QRectF, colour: QColor) -> None:
+    painter.setPen(colour)
     y, half = round(box.center().y()) + 0.5, min(2.5, box.width() / 6)
     painter.drawLine(QPointF(box.center().x() - half, y), QPointF(box.center().x() + half, y))
 
 
-def _stack(painter: QPainter, box: QRectF, parts: list[tuple[str, int]], most: int) -> None:
+def _stack(painter: QPainter, box: QRectF, parts: list[tuple[str, int]], most: int,
+           colours: dict[str, QColor]) -> None:
     """Bars from the bottom up; the first is at least 2 px, further kinds are left out when thinner than one."""
     bottom = box.bottom()
     for i, (kind, size) in enumerate(parts):
@@ -161,7 +163,7 @@ def _stack(painter: QPainter, box: QRectF, parts: list[tuple[str, int]], most: i
         elif height < 1:
             continue
         height = min(height, bottom - box.top())
-        painter.fillRect(QRectF(box.left(), bottom - height, box.width(), height), kind_colour(kind))
+        painter.fillRect(QRectF(box.left(), bottom - height, box.width(), height), colours[kind])
         bottom -= height
 
 

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 
 class PatternsPane(QWidget):
-    """`chosen(number or 0)`. Up, down, out: Alt+Up, Alt+Down, Delete. Every edit goes to the desk."""
+    """`chosen(number or 0)`; `flagChosen(flag)`: one that is no -ot is to be edited.
+
+    Alt+Up, Alt+Down, Delete and F2 are earlier, later, out and edit. Every edit goes to the desk.
+    """
 
     chosen = Signal(int)
+    flagChosen = Signal(str)  # noqa: N815  (named as Qt names signals)
 
     def __init__(self, desk: Desk, tried: Callable[[str, int | None], Pattern | None]) -> None:
         super().__init__()
@@ -45,6 +49,7 @@ class PatternsPane(QWidget):
         self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.selectionModel().selectionChanged.connect(self._selected)
         self.table.doubleClicked.connect(self._edit)
+        self.table.activated.connect(self._edit)
         self._none = Label(tr("No pattern: layers lie where -ngl and -ts put them. A pattern sends the tensors that it "
                               "finds elsewhere; write one below."), "note", "text2", wrap=True)
         none = QWidget()
@@ -63,7 +68,7 @@ class PatternsPane(QWidget):
         box.setStretch(1, 1)
         self.setLayout(box)
         for keys, act in (("Alt+Up", lambda: self._move(-1)), ("Alt+Down", lambda: self._move(1)),
-                          ("Delete", self._remove)):
+                          ("Delete", self._remove), ("F2", self._edit)):
             QShortcut(QKeySequence(keys), self.table, act, context=Qt.ShortcutContext.WidgetShortcut)
 
     def show_map(self, found: PlacementMap) -> None:
@@ -122,7 +127,13 @@ class PatternsPane(QWidget):
 
     @Slot()
     def _edit(self) -> None:
-        self.builder.line.setFocus()
+        """Go to where the chosen pattern is written: the expression, or the flag's own control."""
+        pattern = self.pattern()
+        if pattern is None or pattern.flag == "-ot":
+            self.builder.line.setFocus()
+            self.builder.line.selectAll()
+        else:
+            self.flagChosen.emit(pattern.flag)
 
     @Slot()
     def _new(self) -> None:

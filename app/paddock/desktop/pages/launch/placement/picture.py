@@ -6,7 +6,17 @@ from collections import defaultdict
 from itertools import pairwise
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtGui import (
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from paddock.desktop.pages.launch.placement import words
@@ -34,6 +44,7 @@ class MapPicture(QWidget):
         self._current: tuple[int, int] | None = None
         self._drag: tuple[int, ...] | None = None
         self._explicit = False
+        self._still: QPixmap | None = None
         self._descriptions: dict[str, str] = {}
         self.handles: list[SplitHandle] = []
         self._bar = QScrollBar(Qt.Orientation.Horizontal, self)
@@ -58,13 +69,13 @@ class MapPicture(QWidget):
         self.setAccessibleDescription(tr("{map} Arrow keys go from cell to cell.", map=words.map_sentence(found)))
         self._make_handles()
         self._arrange()
-        self.update()
+        self._stale()
 
     def choose_pattern(self, number: int | None) -> None:
         """Outline what this pattern takes and gives."""
         if number != self.chosen:
             self.chosen = number
-            self.update()
+            self._stale()
 
     def shares(self) -> tuple[int, ...]:
         """Layers per device, as dragged so far."""
@@ -107,7 +118,7 @@ class MapPicture(QWidget):
     @Slot()
     def _restyle(self) -> None:
         self._arrange()
-        self.update()
+        self._stale()
 
     def _arrange(self) -> None:
         place = Geometry(self.found, self.width())
@@ -119,11 +130,12 @@ class MapPicture(QWidget):
         if self.height() != self._needed():
             self.setFixedHeight(self._needed())
         self._place_handles()
+        self._still = None
 
     @Slot()
     def _scrolled(self) -> None:
         self._place_handles()
-        self.update()
+        self._stale()
 
     # -- handles -----------------------------------------------------------------------------------------------------
 
@@ -169,7 +181,7 @@ class MapPicture(QWidget):
             return
         self._drag = self.found.split_at(index, layer)
         self._place_handles()
-        self.update()
+        self._stale()
 
     def _put(self, index: int, layer: int) -> None:
         shares = self.found.split_at(index, layer)
@@ -177,7 +189,7 @@ class MapPicture(QWidget):
         if shares != self.found.shares and any(shares):
             self.split.emit(shares)
         self._place_handles()
-        self.update()
+        self._stale()
 
     # -- pointing ----------------------------------------------------------------------------------------------------
 
@@ -237,11 +249,28 @@ class MapPicture(QWidget):
         super().focusOutEvent(event)
         self.update()
 
+    def _stale(self) -> None:
+        self._still = None
+        self.update()
+
+    def _picture(self, place: Geometry) -> QPixmap:
+        """All but the cursor, kept until something else changes: the pointer only moves a frame over it."""
+        ratio = self.devicePixelRatioF()
+        if self._still is None or self._still.devicePixelRatio() != ratio:
+            made = QPixmap(self.size() * ratio)
+            made.setDevicePixelRatio(ratio)
+            made.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(made)
+            paint_map(painter, place, self._descriptions, self.overlay(), self.shares(), self.boundaries(),
+                      self._explicit or self._drag is not None)
+            painter.end()
+            self._still = made
+        return self._still
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         place = self.geometry_now()
-        paint_map(painter, place, self._descriptions, self.overlay(), self.shares(), self.boundaries(),
-                  self._explicit or self._drag is not None)
+        painter.drawPixmap(0, 0, self._picture(place))
         t = theme()
         if self._current is not None:
             row, column = self._current

@@ -97,6 +97,11 @@ class PlacementStrip(QWidget):
         self.note.setMinimumWidth(0 if narrow else theme().px(200))
         self._top.setSpacing(8 if narrow else 16)
 
+    @Slot(str)
+    def focus_flag(self, flag: str) -> None:
+        """Go to the control of this flag."""
+        {"-ncmoe": self.experts, "-cmoe": self.modes.option("experts")}.get(flag, self.layers).setFocus()
+
     @Slot()
     def sync(self) -> None:
         """Show the plan."""

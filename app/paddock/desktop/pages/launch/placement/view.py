@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from paddock.desktop import bridge
@@ -57,6 +57,7 @@ class PlacementView(QWidget):
         super().__init__()
         self._desk = desk
         self._stale = True
+        self._answers: dict[tuple[str, int | None], Pattern | None] = {}
         self.found = PlacementMap()
         self.strip = PlacementStrip(desk)
         self.picture = MapPicture()
@@ -83,6 +84,7 @@ class PlacementView(QWidget):
         self.patterns.chosen.connect(self._pattern_chosen)
         self.patterns.automatic.clicked.connect(lambda _checked=False: self._place_automatically())
         self.patterns.automatic.setVisible(auto_placement() is not None)
+        self.patterns.flagChosen.connect(self.strip.focus_flag)
         self.tabs.chosen.connect(self._arrange)
         desk.planChanged.connect(self._plan_changed)
         desk.previewChanged.connect(self.refresh)
@@ -178,10 +180,10 @@ class PlacementView(QWidget):
 
     def _show(self, found: PlacementMap, problem: str, descriptions: dict[str, str], explicit: bool = False) -> None:
         self.found = found
+        self._answers.clear()
         self.problem.setText(problem)
         self.picture.show_map(found, descriptions, explicit)
         self.legend.show_map(found)
-        self.table.rows.set_rows(self._twin_rows(found))
         self.strip.show_map(found)
         self.patterns.show_map(found)
         self.patterns.setEnabled(bool(found.rows) or bool(found.patterns))
@@ -206,6 +208,8 @@ class PlacementView(QWidget):
         no_map = not self.found.rows
         self.twin.setEnabled(not no_map)
         self._views.setCurrentIndex(2 if no_map else int(self.twin.isChecked()))
+        if self.twin.isChecked():
+            self.table.rows.set_rows(self._twin_rows(self.found))
         self._fit_views()
 
     @Slot(int, int)
@@ -215,6 +219,8 @@ class PlacementView(QWidget):
         else:
             text = words.cell_words(self.found, self.found.rows[at].name, column_at)
         self.figure.setText(text)
+        if self.picture.hasFocus():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.picture, text))
 
     @Slot(int)
     def _pattern_chosen(self, number: int) -> None:
@@ -228,7 +234,15 @@ class PlacementView(QWidget):
         self._desk.set("tensor-split", ",".join(str(n) for n in shares))
 
     def _tried(self, text: str, number: int | None) -> Pattern | None:
-        """What this pattern would do, in place of `number` or as the last."""
+        """What this pattern would do, in place of `number` or as the last. Asked on every keystroke, so remembered."""
+        own = next((p for p in self.found.patterns if p.number == number), None)
+        if own is not None and text == f"{own.expression}={own.target}":
+            return own
+        if (text, number) not in self._answers:
+            self._answers[text, number] = self._ask(text, number)
+        return self._answers[text, number]
+
+    def _ask(self, text: str, number: int | None) -> Pattern | None:
         preview = self._desk.preview
         if preview is None or preview.model is None or not self.found.rows:
             return None
