@@ -328,3 +328,19 @@ def test_other_models_and_engines_are_named_first() -> None:
 def test_a_line_through_the_points_needs_three() -> None:
     assert Cloud([1.0, 2.0], [3.0, 4.0]).line is None
     assert Cloud([0.0, 1.0, 2.0], [10.0, 9.0, 8.0]).line == (pytest.approx(10.0), pytest.approx(-1.0))
+
+
+@pytest.mark.parametrize(("name", "text"), [("report.html", "html of [4, 5]"), ("report.csv", "csv of [4, 5]")])
+def test_a_report_is_written_where_it_was_asked(qtbot, page: SessionsPage, tmp_path: Path, name: str, text: str,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paddock.desktop.pages.sessions.page.QFileDialog.getSaveFileName",
+                        lambda *_a: (str(tmp_path / name), "*.html"))
+    page.ask_report([4, 5])
+    qtbot.waitUntil(lambda: "report written" in page.header.note.full_text())
+    assert (tmp_path / name).read_text() == text
+
+
+def test_a_report_that_cannot_be_written_says_why(qtbot, page: SessionsPage, desk: Desk, tmp_path: Path) -> None:
+    with qtbot.waitSignal(desk.failed) as failed:
+        page.write_report([5], tmp_path / "no such folder" / "report.html")
+    assert "could not be written" in str(failed.args[0])

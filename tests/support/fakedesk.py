@@ -408,6 +408,9 @@ class FakeWorkspace:
     def delete_session(self, session_id: int) -> None:
         self.deleted.append(session_id)
 
+    def report(self, ids: Sequence[int], requests_only: bool = False) -> str:
+        return f"{'csv' if requests_only else 'html'} of {list(ids)}"
+
     def leftovers(self) -> list[Any]:
         return []
 

@@ -295,6 +295,7 @@ class Stage:
                   Text("the server did not stop"))
         detail = self._workspace.session(run.session_id)
         self.summary.actual = detail.actual or run.actual
+        (self._out / "report.html").write_text(self._workspace.report([run.session_id]), "utf-8")
         self.summary.exit_code, self.summary.reason = detail.row.exit_code, detail.row.reason or ""
 
     def _look_back(self) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWi
 from paddock.desktop.pages.sessions.compare import Line, Side, about, headline, lines_of, points_of
 from paddock.desktop.pages.sessions.rows import duration_s, duration_words, when_words
 from paddock.desktop.pages.sessions.sketches import Cloud, Scatter, TimeSketch
-from paddock.desktop.parts.basic import IconLabel, Label, column, empty_layout, row, rule, tool_button
+from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, row, rule, tool_button
 from paddock.desktop.plots import ink
 from paddock.desktop.plots.scale import calm_top
 from paddock.desktop.theme import theme
@@ -47,6 +47,8 @@ class ComparePane(QFrame):
     """`show_sides`: A is the earlier session."""
 
     closed = Signal()
+    report_asked = Signal(list)
+    """ids of both sessions"""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,8 +58,11 @@ class ComparePane(QFrame):
                                  "chance (95 %, by the requests’ spread)."), "note", "text2", wrap=True)
         close = tool_button("x", tr("Close the comparison"), self.closed.emit, quiet=True, small=False)
         words = column(self._headline, self._caution, gap=4)
-        head = row(words, close, gap=8, margins=(16, 10, 8, 10))
+        report = button(tr("Report…"), "file", self._ask_report)
+        self._ids: list[int] = []
+        head = row(words, report, close, gap=8, margins=(16, 8, 8, 10))
         head.setStretch(0, 1)
+        head.setAlignment(report, Qt.AlignmentFlag.AlignTop)
         head.setAlignment(close, Qt.AlignmentFlag.AlignTop)
         self.sketches = (TimeSketch(1), TimeSketch(2))
         self._titles = (Label("", weight=600), Label("", weight=600))
@@ -112,6 +117,7 @@ class ComparePane(QFrame):
 
     def show_sides(self, a: Side, b: Side) -> None:
         """All anew."""
+        self._ids = [a.detail.row.id, b.detail.row.id]
         self._headline.setText(headline(a, b))
         curves = [self._curve(side) for side in (a, b)]
         highs = [float(y[np.isfinite(y)].max()) for _, y in curves if np.isfinite(y).any()]
@@ -125,6 +131,9 @@ class ComparePane(QFrame):
             self.sketches[i].show_curve(t, y, top)
         self.scatter.show_clouds(Cloud(*points_of(a.detail.requests)), Cloud(*points_of(b.detail.requests)))
         self._fill(lines_of(a, b))
+
+    def _ask_report(self) -> None:
+        self.report_asked.emit(self._ids)
 
     @staticmethod
     def _curve(side: Side) -> tuple[np.ndarray, np.ndarray]:

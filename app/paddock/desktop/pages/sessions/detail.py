@@ -116,6 +116,8 @@ class SessionPane(QFrame):
     plan_wanted = Signal(object)
     """launch.Plan"""
     delete_asked = Signal(int)
+    report_asked = Signal(list)
+    """ids of sessions"""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -162,10 +164,11 @@ class SessionPane(QFrame):
         self._about = Label("", "note", "text2", elide="end")
         self._why = Label("", "note", "bad", wrap=True)
         self._plan = button(tr("Open as plan"), "rocket", self._open_plan)
+        self._report = tool_button("file", tr("Report…"), self._ask_report, quiet=False, small=False)
         self._copy = tool_button("copy", tr("Copy the command"), self._copy_command, quiet=False, small=False)
         self._delete = tool_button("trash-2", tr("Delete this session"), self._ask_delete, quiet=False, small=False)
         self._close = tool_button("x", tr("Close"), self.closed.emit, quiet=True, small=False)
-        top = row(self._name, self._chip, self._plan, self._copy, self._delete, self._close, gap=8)
+        top = row(self._name, self._chip, self._plan, self._report, self._copy, self._delete, self._close, gap=8)
         top.setStretch(0, 1)
         self._head = QWidget()
         self._head.setLayout(column(top, self._about, self._why, gap=4, margins=(_MARGIN, 8, 8, 8)))
@@ -254,6 +257,10 @@ class SessionPane(QFrame):
 
     def _copy_command(self) -> None:
         QGuiApplication.clipboard().setText(self.command_text())
+
+    def _ask_report(self) -> None:
+        if self.detail is not None:
+            self.report_asked.emit([self.detail.row.id])
 
     def _ask_delete(self) -> None:
         if self.detail is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QItemSelectionModel, Qt, QTimer, Slot
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFrame, QMessageBox, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QMessageBox, QSplitter, QStackedWidget, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.searching import SearchEdit
@@ -21,6 +22,7 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
 from paddock.launch.model import Plan
+from paddock.text import Text
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -99,6 +101,8 @@ class SessionsPage(QFrame):
         self._splitter.addWidget(self._left)
         self.compare = ComparePane()
         self.compare.closed.connect(self.model.clear_choice)
+        for pane in (self.detail, self.compare):
+            pane.report_asked.connect(self.ask_report)
         self._right = QStackedWidget()
         self._right.addWidget(self.detail)
         self._right.addWidget(self.compare)
@@ -232,6 +236,36 @@ class SessionsPage(QFrame):
     def _open_plan(self, plan: Plan) -> None:
         self.desk.edit(plan)
         self.desk.pageWanted.emit("launch", None)
+
+    @Slot(list)
+    def ask_report(self, ids: list[int]) -> None:
+        """Where to write the report; the kind follows from the name's end."""
+        kinds = tr("Web page (*.html);;Requests as a table (*.csv)")
+        name = "paddock-" + "-".join(str(i) for i in ids) + ".html"
+        path, kind = QFileDialog.getSaveFileName(self, tr("Save the report"), name, kinds)
+        if path:
+            if not Path(path).suffix:
+                path += ".csv" if "csv" in kind else ".html"
+            self.write_report(ids, Path(path))
+
+    def write_report(self, ids: list[int], path: Path) -> None:
+        """Made and written off the GUI thread; drawing its plots takes a moment."""
+        workspace = self.desk.workspace
+
+        def write() -> Path:
+            text = workspace.report(ids, requests_only=path.suffix.lower() == ".csv")
+            try:
+                path.write_text(text, "utf-8")
+            except OSError as error:
+                raise AppError(Text("The report could not be written to {path}.", path=str(path)), why=error.strerror,
+                               hint=Text("Choose another folder.")) from error
+            return path
+
+        def done(written: Path) -> None:
+            self.header.note.setText(tr("report written to {path}", path=str(written)))
+
+        job = bridge.run(write, done, self.desk.failed.emit, self, name="report")
+        self.progress.follow(job, tr("Writing the report"), cancellable=False)
 
     @Slot()
     def _delete_current(self) -> None:
