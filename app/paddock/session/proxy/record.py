@@ -1,0 +1,189 @@
+"""What is known of one exchange between a client and the server, and how it is learnt from the bytes that pass."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SETTINGS = ("temperature", "top_k", "top_p", "min_p", "seed", "max_tokens", "n_predict", "stream", "reasoning_effort",
+            "repeat_penalty", "presence_penalty", "frequency_penalty", "cache_prompt", "n")
+"""The sampling settings that matter; no text is among them."""
+GENERATING = ("/completion", "/completions", "/chat/completions", "/messages", "/responses", "/infill")
+
+
+@dataclass
+class Exchange:
+    """One request as the proxy saw it. Times in seconds from its arrival; None where it cannot be told."""
+
+    id: int
+    start_utc: str
+    method: str
+    path: str
+    client: str
+    user_agent: str | None = None
+    model: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    request_bytes: int = 0
+    response_bytes: int = 0
+    status: int | None = None
+    first_byte_s: float | None = None
+    first_token_s: float | None = None
+    total_s: float | None = None
+    client_wait_s: float = 0.0
+    """Time that the client kept us waiting while it took its data: not the server's."""
+    gap_median_s: float | None = None
+    gap_p95_s: float | None = None
+    gap_longest_s: float | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    evaluated_tokens: int | None = None
+    generated_tokens: int | None = None
+    reasoning_chunks: int = 0
+    prompt_per_s: float | None = None
+    generation_per_s: float | None = None
+    draft_tokens: int | None = None
+    accepted_tokens: int | None = None
+    slot: int | None = None
+    finish: str | None = None
+    outcome: str = "active"
+    """active, done, cancelled (the client left), failed (the server broke off or answered with an error)."""
+    error: str | None = None
+
+    @property
+    def generates(self) -> bool:
+        """Whether this endpoint makes tokens: the others are recorded, but are no requests to compare."""
+        return self.path.rstrip("/").endswith(GENERATING)
+
+    def as_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+class Reader:
+    """Watches the bytes of one response. Feeding it costs a split and, for chunks that look new, one JSON parse."""
+
+    LIMIT = 8 << 20
+    """A body without streaming is kept up to this size, to read its timings at the end."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._stream = False
+        self._rest = b""
+        self._body: list[bytes] = []
+        self._kept = 0
+        self._arrivals: list[float] = []
+
+    def head(self, status: int, content_type: str, t: float) -> None:
+        """The response's head came at t."""
+        self._exchange.status, self._exchange.first_byte_s = status, t
+        self._stream = content_type.startswith("text/event-stream")
+
+    def feed(self, data: bytes, t: float) -> None:
+        """Bytes that were passed on at t."""
+        self._exchange.response_bytes += len(data)
+        if not self._stream:
+            if self._kept + len(data) <= self.LIMIT:
+                self._body.append(data)
+                self._kept += len(data)
+            return
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._event(line[5:].strip(), t)
+
+    def _event(self, data: bytes, t: float) -> None:
+        if data == b"[DONE]":
+            return
+        try:
+            chunk = json.loads(data)
+        except ValueError:
+            return
+        if not isinstance(chunk, dict):
+            return
+        self._learn(chunk)
+        kind = _content(chunk)
+        if kind:
+            self._arrivals.append(t)
+            self._exchange.reasoning_chunks += kind == "reasoning"
+            if self._exchange.first_token_s is None:
+                self._exchange.first_token_s = t
+
+    def end(self, t: float) -> None:
+        """Everything has passed at t: the rest of the figures."""
+        if not self._stream and self._body:
+            try:
+                document = json.loads(b"".join(self._body))
+            except ValueError:
+                document = None
+            if isinstance(document, dict):
+                self._learn(document)
+                if _content(document) and self._exchange.generates:
+                    self._exchange.first_token_s = None  # it came all at once: the first token cannot be told
+        self._exchange.total_s = t
+        gaps = [b - a for a, b in zip(self._arrivals, self._arrivals[1:], strict=False)]
+        if gaps:
+            gaps.sort()
+            self._exchange.gap_median_s = statistics.median(gaps)
+            self._exchange.gap_p95_s = gaps[min(len(gaps) - 1, int(0.95 * len(gaps)))]
+            self._exchange.gap_longest_s = gaps[-1]
+
+    def _learn(self, chunk: Mapping[str, Any]) -> None:
+        e = self._exchange
+        e.model = chunk.get("model") or e.model
+        e.slot = chunk.get("id_slot", e.slot)
+        error = chunk.get("error")
+        if error:
+            e.error = str(error.get("message", error) if isinstance(error, dict) else error)[:500]
+        for choice in chunk.get("choices") or ():
+            if isinstance(choice, dict):
+                e.finish = choice.get("finish_reason") or e.finish
+        if chunk.get("stop") is True:
+            e.finish = str(chunk.get("stop_type") or "stop")
+        timings = chunk.get("timings")
+        if isinstance(timings, dict):
+            self._timings(timings)
+        usage = chunk.get("usage")
+        if isinstance(usage, dict):
+            e.prompt_tokens = usage.get("prompt_tokens", e.prompt_tokens)
+            e.generated_tokens = usage.get("completion_tokens", e.generated_tokens)
+
+    def _timings(self, timings: Mapping[str, Any]) -> None:
+        e = self._exchange
+        e.evaluated_tokens, e.cached_tokens = timings.get("prompt_n"), timings.get("cache_n")
+        e.generated_tokens = timings.get("predicted_n", e.generated_tokens)
+        if e.evaluated_tokens is not None:
+            e.prompt_tokens = e.evaluated_tokens + (e.cached_tokens or 0)
+        e.prompt_per_s, e.generation_per_s = timings.get("prompt_per_second"), timings.get("predicted_per_second")
+        e.draft_tokens, e.accepted_tokens = timings.get("draft_n"), timings.get("draft_n_accepted")
+
+
+def _content(chunk: Mapping[str, Any]) -> str | None:
+    """ "text", "reasoning" or "tool" when this chunk carries something that was generated (C126)."""
+    if chunk.get("content"):
+        return "text"
+    for choice in chunk.get("choices") or ():
+        part = choice.get("delta") or choice.get("message") or {} if isinstance(choice, dict) else {}
+        if part.get("content") or (isinstance(choice, dict) and choice.get("text")):
+            return "text"
+        if part.get("reasoning_content"):
+            return "reasoning"
+        if part.get("tool_calls"):
+            return "tool"
+    return None
+
+
+def read_settings(body: bytes, exchange: Exchange) -> None:
+    """Model and sampling settings of a request's JSON body; texts are not looked at."""
+    exchange.request_bytes = len(body)
+    try:
+        document = json.loads(body) if body[:1] == b"{" else None
+    except ValueError:
+        return
+    if isinstance(document, dict):
+        model = document.get("model")
+        exchange.model = model if isinstance(model, str) else None
+        exchange.settings = {k: document[k] for k in SETTINGS if isinstance(document.get(k), str | int | float | bool)}

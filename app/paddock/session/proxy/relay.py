@@ -1,0 +1,109 @@
+"""The relay itself: one handler for every path. Runs in the proxy's own process."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp import web
+
+from paddock.session.proxy.record import Exchange, Reader, read_settings
+
+BODY_LIMIT = 256 << 20
+HOP = frozenset(("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+                 "transfer-encoding", "upgrade", "host", "content-length"))
+"""Headers that belong to one leg of the way (RFC 9110, 7.6.1) and the two that are made anew."""
+_NAMES = ("127.0.0.1", "localhost", "::1")
+
+
+class Relay:
+    """Passes requests to `upstream` and tells `sink` of each exchange: once when it begins, once when it is over."""
+
+    def __init__(self, upstream: str, sink: Callable[[Exchange], None],
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._upstream = upstream.rstrip("/")
+        self._sink, self._clock = sink, clock
+        self._numbers = itertools.count(1)
+        self._session: aiohttp.ClientSession | None = None
+
+    def app(self) -> web.Application:
+        """The application to serve."""
+        made = web.Application(client_max_size=BODY_LIMIT)
+        made.router.add_route("*", "/{path:.*}", self.handle)
+        made.cleanup_ctx.append(self._client)
+        return made
+
+    async def _client(self, _app: web.Application):  # type: ignore[no-untyped-def]
+        connector = aiohttp.TCPConnector(limit=0, ssl=False)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
+        yield
+        await self._session.close()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """One exchange. Refused: a page of another site, and a name that was bent to us (DNS rebinding)."""
+        refusal = _refused(request)
+        if refusal:
+            raise web.HTTPForbidden(text=refusal)
+        start = self._clock()
+        exchange = Exchange(next(self._numbers), datetime.now(UTC).isoformat(timespec="milliseconds"), request.method,
+                            request.path, request.remote or "", request.headers.get("User-Agent"))
+        reader = Reader(exchange)
+        body = await request.read() if request.can_read_body else b""
+        read_settings(body, exchange)
+        self._sink(exchange)
+        try:
+            response = await self._pass_on(request, body, exchange, reader, start)
+            exchange.outcome = "failed" if (exchange.status or 500) >= 400 or exchange.error else "done"
+        except (asyncio.CancelledError, ConnectionResetError):
+            exchange.outcome = "cancelled"
+            raise
+        except aiohttp.ClientError as error:
+            exchange.outcome, exchange.error = "failed", str(error) or type(error).__name__
+            if exchange.status is not None:  # the client has part of it: it must see that the rest is missing
+                if request.transport is not None:
+                    request.transport.abort()
+                raise
+            exchange.status = 502
+            return web.json_response({"error": {"message": f"The server does not answer: {exchange.error}",
+                                                "type": "unavailable_error", "code": 502}}, status=502)
+        finally:
+            reader.end(self._clock() - start)
+            self._sink(exchange)
+        return response
+
+    async def _pass_on(self, request: web.Request, body: bytes, exchange: Exchange, reader: Reader,
+                       start: float) -> web.StreamResponse:
+        assert self._session is not None
+        headers = [(k, v) for k, v in request.headers.items() if k.lower() not in HOP]
+        async with self._session.request(request.method, self._upstream + request.raw_path, data=body or None,
+                                         headers=headers, allow_redirects=False) as answer:
+            reader.head(answer.status, answer.headers.get("Content-Type", ""), self._clock() - start)
+            kept = [(k, v) for k, v in answer.headers.items() if k.lower() not in HOP]
+            response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=kept)
+            length = answer.headers.get("Content-Length")
+            if length is not None and request.method != "HEAD":
+                response.content_length = int(length)
+            await response.prepare(request)
+            async for data in answer.content.iter_any():
+                reader.feed(data, self._clock() - start)
+                before = self._clock()
+                await response.write(data)
+                exchange.client_wait_s += self._clock() - before
+            await response.write_eof()
+            return response
+
+
+def _refused(request: web.Request) -> str | None:
+    host = urlsplit(f"//{request.headers.get('Host', '')}").hostname
+    if host not in _NAMES:
+        return "This port answers to 127.0.0.1 and localhost only.\n"
+    origin = request.headers.get("Origin")
+    if origin and origin != "null" and urlsplit(origin).hostname not in _NAMES:
+        return "Pages of other sites may not use this port.\n"
+    return None

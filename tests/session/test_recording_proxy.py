@@ -1,0 +1,197 @@
+"""The recording proxy between real sockets: a fake llama-server behind it, plain HTTP clients before it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import queue
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from paddock.errors import AppError
+from paddock.session.proxy import Exchange, RecordingProxy
+from paddock.session.proxy.record import Reader, read_settings
+
+FAKE = Path(__file__).parents[1] / "support" / "fakeserver.py"
+
+
+class Wire:
+    """A proxy before a fake server, and what it told."""
+
+    def __init__(self, *flags: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.server = subprocess.Popen([sys.executable, str(FAKE), "--port", str(self.port), *flags],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert self.server.stderr is not None
+        for line in self.server.stderr:
+            if "listening" in line:
+                break
+        self.told: queue.Queue[Exchange] = queue.Queue()
+        self.proxy = RecordingProxy(f"http://127.0.0.1:{self.port}", self.told.put)
+        self.proxy.start()
+
+    def over(self) -> Exchange:
+        """The next exchange that is over."""
+        while True:
+            found = self.told.get(timeout=15)
+            if found.outcome != "active":
+                return found
+
+    def ask(self, path: str, body: dict[str, Any] | None = None, port: int | None = None,
+            **headers: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.proxy.port, timeout=20)
+        data = json.dumps(body) if body is not None else None
+        connection.request("POST" if data else "GET", path, data, {"Content-Type": "application/json", **headers})
+        answer = connection.getresponse()
+        out = answer.status, answer.read()
+        connection.close()
+        return out
+
+    def close(self) -> None:
+        self.proxy.stop()
+        self.server.kill()
+        self.server.wait()
+        if self.server.stderr:
+            self.server.stderr.close()
+
+
+@pytest.fixture
+def wire() -> Iterator[Callable[..., Wire]]:
+    made: list[Wire] = []
+
+    def make(*flags: str) -> Wire:
+        made.append(Wire(*flags))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+CHAT = {"messages": [{"role": "user", "content": "one two three"}], "max_tokens": 12, "temperature": 0.5}
+
+
+def test_a_stream_passes_byte_for_byte_and_is_measured(wire: Callable[..., Wire]) -> None:
+    w = wire()
+    body = {**CHAT, "stream": True, "stream_options": {"include_usage": True}}
+    status, passed = w.ask("/v1/chat/completions", body)
+    events = [json.loads(x[6:]) for x in passed.split(b"\n") if x.startswith(b"data: {")]
+    timings = next(e["timings"] for e in reversed(events) if "timings" in e)
+    found = w.over()
+    assert (status, found.status, found.outcome) == (200, 200, "done")
+    assert found.generated_tokens == timings["predicted_n"] == 12
+    assert found.prompt_tokens == timings["prompt_n"] + timings["cache_n"]
+    assert found.generation_per_s == timings["predicted_per_second"]
+    assert found.response_bytes == len(passed)
+    assert found.settings == {"max_tokens": 12, "temperature": 0.5, "stream": True}
+    assert 0 < found.first_byte_s <= found.first_token_s < found.total_s
+    assert 0 < found.gap_median_s <= found.gap_p95_s <= found.gap_longest_s
+
+
+def test_no_text_of_prompt_or_answer_is_told(wire: Callable[..., Wire]) -> None:
+    w = wire()
+    _, passed = w.ask("/v1/chat/completions", CHAT)
+    answer = json.loads(passed)["choices"][0]["message"]["content"]
+    line = w.over().as_json()
+    assert "one two three" not in line
+    assert answer
+    assert answer not in line
+
+
+def test_an_answer_at_once_has_figures_but_no_first_token(wire: Callable[..., Wire]) -> None:
+    w = wire()
+    w.ask("/completion", {"prompt": "a b", "n_predict": 5})
+    found = w.over()
+    assert (found.generated_tokens, found.first_token_s, found.generates) == (5, None, True)
+
+
+def test_a_client_that_leaves_ends_the_request_at_the_server(wire: Callable[..., Wire]) -> None:
+    w = wire("--token-seconds", "0.05")
+    connection = http.client.HTTPConnection("127.0.0.1", w.proxy.port, timeout=20)
+    connection.request("POST", "/completion", json.dumps({"prompt": "a", "n_predict": 400, "stream": True}))
+    answer = connection.getresponse()
+    answer.read(40)
+    answer.close()
+    connection.close()
+    assert w.over().outcome == "cancelled"
+    status, slots = w.ask("/slots", port=w.port)
+    while status == 200 and any(s["is_processing"] for s in json.loads(slots)):
+        status, slots = w.ask("/slots", port=w.port)
+    assert status == 200
+
+
+def test_a_server_that_breaks_off_is_a_failure_that_the_client_sees(wire: Callable[..., Wire]) -> None:
+    w = wire("--break-stream", "3")
+    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+        w.ask("/completion", {"prompt": "a", "n_predict": 20, "stream": True})
+    assert w.over().outcome == "failed"
+
+
+def test_a_server_that_is_gone_is_told_in_words(wire: Callable[..., Wire]) -> None:
+    w = wire()
+    w.server.kill()
+    w.server.wait()
+    status, body = w.ask("/health")
+    assert status == 502
+    assert "does not answer" in json.loads(body)["error"]["message"]
+    assert w.over().outcome == "failed"
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+def test_other_sites_and_bent_names_are_refused(wire: Callable[..., Wire], headers: dict[str, str]) -> None:
+    w = wire()
+    assert w.ask("/health", **headers)[0] == 403
+    assert w.ask("/health", Origin="http://localhost:3000")[0] == 200
+
+
+def test_errors_and_keys_pass_unchanged(wire: Callable[..., Wire]) -> None:
+    w = wire("--api-key", "hush")
+    assert w.ask("/slots")[0] == w.ask("/slots", port=w.port)[0] == 401
+    assert w.ask("/slots", Authorization="Bearer hush")[0] == 200
+    assert w.over().outcome == "failed"
+
+
+def test_its_port_is_loopback_only_and_its_process_ends_with_stop(wire: Callable[..., Wire]) -> None:
+    w = wire()
+    process = psutil.Process(w.proxy.pid)
+    assert {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
+    w.proxy.stop()
+    w.proxy.stop()
+    assert not process.is_running()
+
+
+def test_a_port_that_is_taken_is_told(wire: Callable[..., Wire]) -> None:
+    w = wire()
+    with pytest.raises(AppError, match="could not listen"):
+        RecordingProxy("http://127.0.0.1:9", w.told.put, w.port).start()
+
+
+def test_the_first_token_is_the_first_content_not_the_role_or_a_ping() -> None:
+    exchange = Exchange(1, "", "POST", "/v1/chat/completions", "")
+    reader = Reader(exchange)
+    reader.head(200, "text/event-stream", 0.1)
+    parts = ({"role": "assistant", "content": None}, {"content": ""}, {"reasoning_content": "hm"}, {"content": "x"})
+    chunks = [json.dumps({"choices": [{"delta": part}]}).encode() for part in parts]
+    text = b": ping\n\n" + b"".join(b"data: " + chunk + b"\n\n" for chunk in chunks)
+    for i in range(len(text)):  # one byte at a time: lines are put together
+        reader.feed(text[i:i + 1], float(i))
+    reader.end(999.0)
+    assert exchange.reasoning_chunks == 1
+    assert exchange.first_token_s == float(text.index(b"hm") + len(b'hm"}}]}'))
+    assert exchange.gap_longest_s is not None
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[1]", b"{broken", b'{"model": 3, "temperature": [1]}'])
+def test_odd_bodies_do_no_harm(body: bytes) -> None:
+    exchange = Exchange(1, "", "POST", "/x", "")
+    read_settings(body, exchange)
+    assert (exchange.model, exchange.settings, exchange.request_bytes) == (None, {}, len(body))
