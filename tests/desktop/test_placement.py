@@ -314,6 +314,7 @@ def test_each_pattern_says_what_it_does_or_why_it_does_nothing(qtbot, view: Plac
     assert icons == ["circle-check", "circle-x", "circle-check", "triangle-alert", "equal", "circle-x"]
     view.patterns.choose(3)
     assert view.tensors.title.full_text() == "Pattern 3 takes 18 tensors"
+    assert view.tensors.note.full_text() == "612 MiB moved; each token reads 26 MiB of RAM"
     first = [cell.text for cell in view.tensors.table.rows.rows()[0]]
     assert first == ["blk.2.ffn_up_exps.weight", "Q8_0", "34", "CUDA0 → CPU"]
 

@@ -66,6 +66,15 @@ def test_layers_lie_in_columns_and_kinds_in_classes(moe: ModelFile) -> None:
     assert found.boundaries == (5,)
 
 
+def test_a_token_reads_the_chosen_experts_only_and_a_tied_head_whole(moe: ModelFile, llama: MakeModel) -> None:
+    found = mapped(moe, "-c 4096 -ts 5,4 -cmoe")
+    experts = sum(found.cell("Host", n).experts for n in range(8))
+    assert found.reads["Host"] == experts // 2
+    assert found.reads["CUDA0"] == sum(found.cell("CUDA0", n).weights for n in range(5))
+    tied = mapped(llama(tied=True), "-c 4096 -ngl 0")
+    assert tied.reads == {"Host": tied.sums("Host")[0]}
+
+
 def test_a_pattern_says_what_it_takes_from_where_to_where(moe: ModelFile) -> None:
     first, = mapped(moe, r"-c 4096 -ts 5,4 -ot blk\.[4-5]\.ffn_.*_exps=CPU").patterns
     assert (first.flag, first.expression, first.target) == ("-ot", r"blk\.[4-5]\.ffn_.*_exps", "CPU")
@@ -121,6 +130,7 @@ def test_without_devices_everything_is_on_the_host(llama: MakeModel) -> None:
     found = mapped(llama(), "-c 4096", ())
     assert [row.name for row in found.rows] == ["Host"]
     assert (found.devices, found.shares, found.boundaries) == ((), (), ())
+    assert mapped(llama(), "-c 4096 -ngl 0").boundaries == ()
     assert all(name == "Host" for name in found.layer_device)
 
 

@@ -133,6 +133,8 @@ class PlacementMap:
     layer_device: tuple[str, ...] = ()
     first: int = 0
     has_experts: bool = False
+    reads: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of weights that one generated token reads from each row: of the experts only the chosen ones."""
     problem: Text | None = None
 
     @property
@@ -159,7 +161,10 @@ class PlacementMap:
 
     @property
     def boundaries(self) -> tuple[int, ...]:
-        """For each device but the first: the layer from which on it (or a later one) holds the layers."""
+        """For each device but the first: the layer from which on it (or a later one) holds the layers; none if no
+        layer goes to a device."""
+        if not any(self.shares):
+            return ()
         found, at = [], self.first
         for share in self.shares[:-1]:
             at += share
@@ -206,7 +211,7 @@ def placement_map(model: ModelFile, plan: Plan, budgets: Sequence[Budget]) -> Pl
         rows=(*rows, MapRow(HOST_NAME)), layers=facts.shape.layers_all, cells=filling.cells(),
         patterns=_effects(listed, filling), devices=names,
         layer_device=tuple(filling.name(d) for d in placement.layer_device), first=start,
-        has_experts=any(class_of(name) == "experts" for name in index.names))
+        has_experts="experts" in filling.kinds, reads=filling.reads(facts.shape))
 
 
 def class_of(name: str) -> str:
@@ -313,6 +318,23 @@ class _Filling:
             device = self.placement.layer_device[part.layer] if sizes.kv_offload else HOST
             align = 32 if device == HOST else self.placement.devices[device].align
             self._add(device, part.layer, "kv", padded(part.nbytes, align), 0)
+
+    def reads(self, shape: Shape) -> dict[str, int]:
+        """Weights that the trunk reads for one token (rows looked up in an embedding are not worth counting)."""
+        found: dict[str, int] = defaultdict(int)
+        for i, home in enumerate(self.index.homes):
+            if home < 0 or shape.layers <= home < shape.layers_all:
+                continue
+            device = self.weights.device_of(i)
+            size = self.size(i, device)
+            if self.kinds[i] == "experts" and shape.experts and home < shape.layers_all:
+                size = size * shape.experts_used[home] // shape.experts
+            found[self.name(device)] += size
+        tied = self.index.tied
+        if tied is not None:
+            target = self.weights.moved.get(tied, self.placement.output_device)
+            found[self.name(target)] += self.size(tied, target)
+        return dict(found)
 
     def cells(self) -> dict[tuple[str, int], Cell]:
         return {(self.name(d), c): Cell(**kinds, tensors=self._counts[d, c])

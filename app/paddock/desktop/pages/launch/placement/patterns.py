@@ -44,7 +44,7 @@ class PatternsPane(QWidget):
         self.table = DenseTable(
             tr("Patterns, the first match wins"),
             ["#", tr("Pattern, first match wins"), tr("To"), tr("Tensors"), "GiB", tr("What it does")],
-            ["88", None, "CUDA0", "8888", "888.8", tr("matches nothing: no shared experts there")],
+            ["88", None, "CUDA0", "8888", "888.8", tr("matches nothing: no shared experts there") + "MM"],
             right=frozenset((3, 4)), mono=frozenset((1,)), striped=False)
         self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.selectionModel().selectionChanged.connect(self._selected)

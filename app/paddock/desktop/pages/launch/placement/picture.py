@@ -157,6 +157,8 @@ class MapPicture(QWidget):
 
     def boundaries(self) -> tuple[int, ...]:
         """As dragged so far."""
+        if self._drag is None:
+            return self.found.boundaries
         out, at = [], self.found.first
         for share in self.shares()[:-1]:
             at += share
@@ -167,7 +169,10 @@ class MapPicture(QWidget):
         place = self.geometry_now()
         shares = ", ".join(tr("{device} {layers}", device=d, layers=n)
                            for d, n in zip(self.found.devices, self.shares(), strict=False))
-        for made, layer in zip(self.handles, self.boundaries(), strict=False):
+        boundaries = self.boundaries()
+        for made in self.handles[len(boundaries):]:
+            made.hide()
+        for made, layer in zip(self.handles, boundaries, strict=False):
             x = place.x(layer)
             made.resize(made.sizeHint())
             made.move(round(x - made.width() / 2), place.axis - made.height())

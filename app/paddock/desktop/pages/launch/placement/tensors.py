@@ -36,8 +36,8 @@ class TensorsPane(QWidget):
         self.setLayout(box)
         self.show_pattern(None)
 
-    def show_pattern(self, pattern: Pattern | None) -> None:
-        """List what it takes; None: say what would stand here."""
+    def show_pattern(self, pattern: Pattern | None, ram_read: int | None = None) -> None:
+        """List what it takes; None: say what would stand here. `ram_read`: bytes of RAM that each token reads."""
         if pattern is None:
             self.title.setText(tr("Tensors"))
             self.note.setText("")
@@ -47,7 +47,9 @@ class TensorsPane(QWidget):
         taken = pattern.taken
         self.title.setText(tr("Pattern {number} takes {count} tensor", plural="Pattern {number} takes {count} tensors",
                               count=len(taken), number=pattern.number))
-        self.note.setText(tr("{size} moved", size=bytes_text(pattern.moved_bytes)) if pattern.moved else "")
+        reads = tr("each token reads {size} of RAM", size=bytes_text(ram_read)) if ram_read else ""
+        moved = tr("{size} moved", size=bytes_text(pattern.moved_bytes)) if pattern.moved else ""
+        self.note.setText("; ".join(part for part in (moved, reads) if part))
         self.table.rows.set_rows([self._row(t) for t in taken])
         self._stack.setCurrentIndex(0)
 

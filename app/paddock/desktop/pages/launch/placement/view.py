@@ -225,7 +225,7 @@ class PlacementView(QWidget):
     @Slot(int)
     def _pattern_chosen(self, number: int) -> None:
         self.picture.choose_pattern(number or None)
-        self.tensors.show_pattern(self.patterns.pattern())
+        self.tensors.show_pattern(self.patterns.pattern(), self.found.reads.get(HOST_NAME))
 
     # -- edits -----------------------------------------------------------------------------------------------------
 
