@@ -220,13 +220,13 @@ def test_a_handle_is_dragged_and_the_plan_changes_once(qtbot, view: PlacementVie
     plans: list[Plan] = []
     planned.planChanged.connect(plans.append)
     width = round(view.picture.geometry_now().column_width)
-    start = handle.rect().center()
-    qtbot.mousePress(handle, LEFT, pos=start)
-    qtbot.mouseMove(handle, start - QPoint(width, 0))
-    view.picture._dragged(0, view.picture.geometry_now().x(2), False)
-    assert view.picture.shares() == (2, 7)
+    middle = handle.rect().center()
+    qtbot.mousePress(handle, LEFT, pos=middle)
+    for shares in ((4, 5), (3, 6), (2, 7)):
+        qtbot.mouseMove(handle, middle - QPoint(width, 0))
+        qtbot.waitUntil(lambda shares=shares: view.picture.shares() == shares)
     assert plans == []
-    qtbot.mouseRelease(handle, LEFT, pos=handle.rect().center())
+    qtbot.mouseRelease(handle, LEFT, pos=middle)
     assert [p.get("tensor-split") for p in plans] == ["2,7"]
     assert planned.plan.get("tensor-split") == "2,7"
 

@@ -41,7 +41,9 @@ def paint_map(painter: QPainter, place: Geometry, descriptions: dict[str, str], 
     """Everything but the cursor and the focus frame."""
     found = place.found
     label = _split_label(painter, place, shares, boundaries, explicit)
-    _axis(painter, place, label)
+    reach = theme().px(9)
+    handles = [QRectF(place.x(b) - reach, 0, 2 * reach, place.axis) for b in boundaries]
+    _axis(painter, place, handles if label is None else [*handles, label])
     most = _most(found)
     for row in range(len(found.rows)):
         _names(painter, place, row, descriptions)
@@ -70,7 +72,7 @@ def _most(found: PlacementMap) -> tuple[int, int, int]:
     return out[0], out[1], out[2]
 
 
-def _axis(painter: QPainter, place: Geometry, taken: QRectF | None) -> None:
+def _axis(painter: QPainter, place: Geometry, taken: list[QRectF]) -> None:
     t, found = theme(), place.found
     painter.setFont(t.font("caption"))
     painter.setPen(t.color("text2"))
@@ -79,7 +81,7 @@ def _axis(painter: QPainter, place: Geometry, taken: QRectF | None) -> None:
     room = metrics.horizontalAdvance("188") + 10
     step = next((s for s in _STEPS if s * place.column_width >= room), _STEPS[-1])
     words_at += [(n, str(n)) for n in range(0, found.layers, step)]
-    drawn: list[QRectF] = [taken] if taken is not None else []
+    drawn = list(taken)
     for column, text in words_at:
         width = metrics.horizontalAdvance(text) + 2
         x = place.x(column) + (place.column_width - width) / 2
@@ -248,4 +250,4 @@ def _split_label(painter: QPainter, place: Geometry, shares: tuple[int, ...],
         not any(x < o < x + reach + width + reach for o in others) else x - reach - width
     box = QRectF(left, 0, width, place.axis - 3)
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
-    return box.united(QRectF(x - reach, 0, 2 * reach, place.axis))
+    return box

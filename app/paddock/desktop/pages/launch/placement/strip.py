@@ -116,6 +116,7 @@ class PlacementStrip(QWidget):
             self.experts.setValue(plan.integer("n-cpu-moe") or 0)
         if not self.shares.hasFocus():
             self.shares.setText(plan.get("tensor-split") or "")
+            self.shares.setCursorPosition(0)
             mark_error(self.shares, False)
         self._notes()
 
