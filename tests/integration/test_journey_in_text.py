@@ -103,3 +103,19 @@ def test_for_counts_from_ready_and_ends_with_zero(engine: Engine, sample_model: 
     assert run.end() == 0
     ready = run.state("ready")["t"]
     assert run.events[-1]["t"] - ready >= 1.0
+
+
+def test_requests_through_the_recording_proxy_are_recorded_once_with_the_servers_figures(
+        engine: Engine, sample_model: Path, data: Path, port: int, launched: Callable[..., Launched]) -> None:
+    run = launched("--data-dir", data, "--proxy", 0, sample_model, "--", "-t", 1, "-c", 512, "--port", port)
+    url = run.state("proxy")["url"]
+    assert url != f"http://127.0.0.1:{port}"
+    answers = [post(f"{url}/completion", {"prompt": prompt, "n_predict": 8})["timings"] for prompt in PROMPTS]
+    run.wait_for(lambda e: e.get("event") == "request" and e["number"] == len(PROMPTS))
+    run.process.send_signal(signal.SIGINT)
+    assert run.end() == 130
+    detail = paddock("--data-dir", data, "sessions", "show", run.events[-1]["session"])
+    told = [e["data"] for e in detail["events"] if e["kind"] == "exchange"]
+    assert [e["generated_tokens"] for e in told] == [a["predicted_n"] for a in answers]
+    assert [e["generation_per_s"] for e in told] == [a["predicted_per_second"] for a in answers]
+    assert len(detail["requests"]) == len(PROMPTS)

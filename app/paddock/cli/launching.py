@@ -44,9 +44,12 @@ def command(options: Globals, target: str | None, form: str, additions: bool, fl
 @click.argument("target", required=False)
 @click.option("--for", "seconds", type=click.FloatRange(0), metavar="SECONDS", help="Stop so long after it was ready.")
 @click.option("--anyway", is_flag=True, help="Launch although a check holds an error.")
+@click.option("--proxy", type=click.IntRange(0, 65535), default=None, metavar="PORT",
+              help="Put the recording proxy in front of it, on this loopback port (0: any).")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
-def launch(options: Globals, target: str | None, seconds: float | None, anyway: bool, flags: tuple[str, ...]) -> int:
+def launch(options: Globals, target: str | None, seconds: float | None, anyway: bool, proxy: int | None,
+           flags: tuple[str, ...]) -> int:
     """Start the server, watch it and record the session, until Ctrl-C, its end, or --for SECONDS after ready."""
     from paddock.work import Workspace
 
@@ -56,6 +59,7 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
     try:
         run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter)
         reporter.attach(run)
+        reporter.proxy_port = proxy
         stopped = _wait(run, reporter, seconds)
         return reporter.finish(run, stopped)
     finally:
@@ -70,6 +74,7 @@ def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:
             signal.signal(number, lambda *_: ask.set())
     while not run.join(timeout=0.1):
         reporter.tick(run)
+        reporter.open_proxy(run)
         ready = reporter.ready_at
         if ask.is_set() or (seconds is not None and ready is not None and time.monotonic() - ready >= seconds):
             reporter.interrupted = ask.is_set()
@@ -127,6 +132,7 @@ class Reporter:
         self.json = as_json
         self.ready_at: float | None = None
         self.interrupted = False
+        self.proxy_port: int | None = None
         self._lock = threading.Lock()
         self._start = time.monotonic()
         self._line = 0
@@ -197,6 +203,16 @@ class Reporter:
         self._event("exit", session=watched.session_id, code=None, reason=str(Text("The watching ended.")))
         if not self.json and watched.session_id is not None:
             note(Text("Recorded as session {id}.", id=watched.session_id))
+
+    def open_proxy(self, run: Run) -> None:
+        """Once it is ready, if it was asked for."""
+        if self.proxy_port is None or self.ready_at is None or run.state.value != "ready":
+            return
+        port, self.proxy_port = self.proxy_port, None
+        url = run.open_proxy(port)
+        self._event("state", state="proxy", url=url)
+        if not self.json:
+            note(Text("Recording proxy at {url}.", url=url))
 
     def finish(self, run: Run, stopped: bool) -> int:
         """The last event, and the exit code: 0 in order, 1 a server that failed, 130 after Ctrl-C."""

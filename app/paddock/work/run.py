@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paddock.errors import AppError
 from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor
+from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.text import Text
 from paddock.work.model import Preview
 
@@ -64,6 +65,7 @@ class Run:
         self.started = time.monotonic()
         self.ready_after_s: float | None = None
         self.supervisor: Supervisor
+        self.proxy: RecordingProxy | None = None
         self._database = database
         self._make_client = make_client
         self._make_sampler = make_sampler
@@ -107,16 +109,39 @@ class Run:
         """Ask the server to stop; returns at once; idempotent."""
         self.supervisor.stop()
 
+    def open_proxy(self, port: int = 0) -> str:
+        """Put the recording proxy in front (0: any free port); returns the address for clients. Blocks for a moment.
+
+        Each exchange becomes an event of the session, without any text of it. AppError where the port cannot be had.
+        """
+        if self.proxy is None:
+            proxy = RecordingProxy(self.url, self._exchanged, port)
+            proxy.start()
+            self.proxy = proxy
+        return self.proxy.url
+
+    def close_proxy(self) -> None:
+        """End the proxy; streams that are open through it are cut."""
+        proxy, self.proxy = self.proxy, None
+        if proxy is not None:
+            proxy.stop()
+
+    def _exchanged(self, exchange: Exchange) -> None:
+        if exchange.outcome != "active":
+            self.recorder.event("exchange", f"{exchange.method} {exchange.path}", **asdict(exchange))
+
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the end, with everything recorded; False when the time was over first."""
         if not self._finished.wait(timeout):
             return False
         self.supervisor.join(5)
         self._join_sampler()
+        self.close_proxy()
         return True
 
     def close(self) -> None:
         """End it: stop, unless it keeps serving; then let go of all threads."""
+        self.close_proxy()
         if self.supervisor.spec.keep_serving and self.state not in ENDED:
             self.supervisor.detach()
             self._stop_sampler()
