@@ -163,7 +163,7 @@ def main(argv: Sequence[str] = (), data_dir: str | Path | None = None, engine: s
     guard = Guard(workspace.paths.logs / "paddock.log")
     guard.install()
     try:
-        return _show(app, workspace, Path(file) if file is not None else None)
+        return _show(app, workspace, Path(file).expanduser().absolute() if file is not None else None)
     finally:
         workspace.close()
         guard.remove()

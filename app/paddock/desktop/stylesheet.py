@@ -35,11 +35,12 @@ QLineEdit[error="true"],QComboBox[error="true"],QAbstractSpinBox[error="true"]{b
 QLineEdit:disabled,QComboBox:disabled,QAbstractSpinBox:disabled,QPlainTextEdit:disabled{border-color:palette(shadow);
  background:palette(alternate-base);color:$text3}
 QLineEdit[search="true"]{padding-left:4px}
-QComboBox::drop-down{border:0;width:24px} QComboBox::down-arrow{image:url($down);width:14px;height:14px}
+QComboBox::drop-down{border:0;width:${h24}px}
+QComboBox::down-arrow{image:url($down);width:${h14}px;height:${h14}px}
 QComboBox::down-arrow:disabled{image:url($down_off)}
-QAbstractSpinBox::up-button,QAbstractSpinBox::down-button{border:0;width:18px;background:transparent}
-QAbstractSpinBox::up-arrow{image:url($up);width:12px;height:12px}
-QAbstractSpinBox::down-arrow{image:url($down);width:12px;height:12px}
+QAbstractSpinBox::up-button,QAbstractSpinBox::down-button{border:0;width:${h18}px;background:transparent}
+QAbstractSpinBox::up-arrow{image:url($up);width:${h12}px;height:${h12}px}
+QAbstractSpinBox::down-arrow{image:url($down);width:${h12}px;height:${h12}px}
 QAbstractSpinBox::up-arrow:off,QAbstractSpinBox::up-arrow:disabled{image:url($up_off)}
 QAbstractSpinBox::down-arrow:off,QAbstractSpinBox::down-arrow:disabled{image:url($down_off)}
 QComboBox QAbstractItemView{border:1px solid palette(mid);background:palette(base);outline:0;padding:2px;
@@ -83,12 +84,13 @@ QToolButton[segment="true"]:focus{border:2px solid palette(highlight);border-rad
  min-height:${h22}px;max-height:${h22}px}
 QToolButton[segment="true"]:disabled{color:$text3;background:palette(alternate-base)}
 QCheckBox,QRadioButton{spacing:8px;min-height:${h26}px}
-QCheckBox::indicator{width:14px;height:14px;border:1px solid palette(dark);border-radius:3px;background:palette(base)}
+QCheckBox::indicator{width:${h14}px;height:${h14}px;
+ border:1px solid palette(dark);border-radius:3px;background:palette(base)}
 QCheckBox::indicator:checked{background:palette(highlight);border-color:palette(highlight);image:url($check)}
 QCheckBox::indicator:disabled{border-color:palette(mid);background:palette(alternate-base)}
 QCheckBox::indicator:checked:disabled{image:url($check_off)}
 QCheckBox:focus{color:palette(link)}
-QCheckBox::indicator:focus{border:2px solid palette(highlight);width:12px;height:12px}
+QCheckBox::indicator:focus{border:2px solid palette(highlight);width:${h12}px;height:${h12}px}
 QSlider{min-height:20px} QSlider::groove:horizontal{height:4px;background:palette(dark);border-radius:2px}
 QSlider::sub-page:horizontal{background:palette(highlight);border-radius:2px}
 QSlider::handle:horizontal{width:12px;margin:-6px 0;border:2px solid palette(highlight);border-radius:8px;
@@ -147,6 +149,6 @@ def stylesheet(theme: Theme, folder: Path) -> str:
     }
     colours = {name: theme.color(name).name() for name in ("bad", "sel", "text", "text2", "text3", "line", "soft")}
     hover = theme.color("accent").lighter(108) if theme.dark else theme.color("accent").darker(110)
-    heights = {f"h{n}": str(theme.px(n)) for n in (20, 22, 24, 26, 27, 30, 38)}
+    heights = {f"h{n}": str(theme.px(n)) for n in (12, 14, 18, 20, 22, 24, 26, 27, 30, 38)}
     return _SHEET.substitute(images | colours | heights, accent_hover=hover.name(), note=str(theme.font_px("note")),
                              title=str(theme.font_px("title")))
