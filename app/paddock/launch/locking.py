@@ -113,12 +113,12 @@ def _known(option: Option, engine: Engine) -> bool:
 _WIDE_TYPES = frozenset(("f32", "f16", "bf16"))
 
 
-def locked_choices(plan: Plan, environment: Mapping[str, str] | None = None) -> Mapping[str, Mapping[str, Text]]:
+def locked_choices(plan: Plan, conditions: Conditions | None = None) -> Mapping[str, Mapping[str, Text]]:
     """Option id -> value -> why it cannot be chosen here, for options that are free otherwise.
 
     A quantised V cache and splitting by tensors are refused without flash attention (contract 5 and 6.5).
     """
-    question = Question(plan, None, None, None, Conditions(environment=environment or {}))
+    question = Question(plan, None, None, None, conditions or Conditions())
     if not question.flash_attention_off:
         return {}
     reason = Text("needs flash attention: -fa is off")

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from paddock.desktop.tr import tr
 from paddock.engine.model import Engine, EngineOption
-from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, KV_TYPES, Group, Kind, Option
+from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, Group, Kind, Option
 from paddock.launch.model import Plan
 from paddock.launch.spelling import engine_option
 from paddock.launch.variables import BY_NAME, VARIABLES, Variable
@@ -66,14 +66,12 @@ class Entry:
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
-        """Values to choose among: the engine's where its help lists them, else the catalogue's."""
+        """Values to choose among: the catalogue's, and those that only the engine's help lists."""
         own = self.option.choices if self.option is not None else self.variable.choices if self.variable else ()
         theirs = self.theirs.choices if self.theirs is not None else ()
-        if self.kind is Kind.ENUM and theirs:
-            return theirs
-        if self.kind is Kind.ENUM and not own and self.option is not None and "cache-type" in self.option.id:
-            return KV_TYPES
-        return own or (theirs if self.option is None else ())
+        if self.option is None or self.kind in (Kind.ENUM, Kind.LIST):
+            return tuple(dict.fromkeys((*own, *theirs)))
+        return own
 
     @cached_property
     def appends(self) -> bool:

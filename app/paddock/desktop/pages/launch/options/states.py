@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from paddock.desktop.pages.launch.options.editing import Value, value_of
 from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, UNKNOWN, Entry
@@ -48,14 +48,13 @@ class World:
     engine: Engine | None
     machine: Machine | None
     issues: Sequence[Issue] = ()
-    environ: Mapping[str, str] | None = None
-    keeps_environment: bool = False
+    conditions: Conditions = field(default_factory=Conditions)
+    """Inherited variables, and whether those that set options stay."""
 
 
 def states(entries: Sequence[Entry], world: World) -> dict[str, RowState]:
     """The state of each entry, by key."""
-    conditions = Conditions(environment=world.environ or {}, keeps_environment=world.keeps_environment)
-    reasons = locked(world.plan, world.model, world.engine, world.machine, conditions)
+    reasons = locked(world.plan, world.model, world.engine, world.machine, world.conditions)
     worst = _worst(world.issues)
     kinds = device_kinds(world.engine)
     out = {}

@@ -43,6 +43,7 @@ from paddock.desktop.tr import tr
 from paddock.engine.model import Engine
 from paddock.launch.catalogue import Group
 from paddock.launch.locking import locked_choices
+from paddock.launch.model import Conditions
 from paddock.launch.variables import inherited
 from paddock.units import bytes_text
 
@@ -136,15 +137,16 @@ class OptionsView(QWidget):
         desk = self._desk
         engine = desk.engine()
         environ = inherited(os.environ)
+        conditions = Conditions(environment=environ, keeps_environment="clean-environment" in
+                                desk.workspace.settings.additions_off)
         self._make_entries(engine, environ)
         preview = desk.preview
         fresh = preview is not None and preview.plan == desk.plan
         self.states = states(self._entries, World(
             desk.plan, desk.saved, preview.model if preview is not None else None, engine, desk.machine,
-            preview.issues if preview is not None and fresh else (), environ,
-            "clean-environment" in desk.workspace.settings.additions_off))
+            preview.issues if preview is not None and fresh else (), conditions))
         self._reasons = {option: {value: str(text) for value, text in values.items()} for option, values in
-                         locked_choices(desk.plan, environ).items()}
+                         locked_choices(desk.plan, conditions).items()}
         self._effects = self._work_out_effects()
         self.help.show_foreign([e.names[0] for e in self._entries if e.group == UNKNOWN and e.key != STRAY])
         self._show()
