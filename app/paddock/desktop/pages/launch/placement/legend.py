@@ -17,7 +17,7 @@ from paddock.units import GIB
 def figure(size: int) -> str:
     """GiB with as many digits as say something: 1.58, 0.25, 0.002."""
     value = size / GIB
-    return f"{value:.2f}" if value >= 0.01 else f"{value:.3f}" if value >= 0.0005 else "0"
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.3f}" if value >= 0.0005 else "<0.001"
 
 
 def entries(found: PlacementMap) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from paddock.desktop.parts.hatch import draw_pattern
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.fit.placement_map import EMBEDDING, Cell, Pattern, PlacementMap
-from paddock.units import bytes_text, gib_text
+from paddock.units import GIB, bytes_text, gib_text
 
 _SEEN = 0.02
 """Part of a full cell below which weights are not drawn: a router or a norm left behind looks empty."""
@@ -98,7 +98,7 @@ def _axis(painter: QPainter, place: Geometry, taken: list[QRectF]) -> None:
 def _names(painter: QPainter, place: Geometry, row: int, descriptions: dict[str, str]) -> None:
     t, made = theme(), place.found.rows[row]
     top = place.row_top(row)
-    left, bands = t.px(16), t.px(44)
+    left, bands = 16, t.px(44)
     middle = Qt.AlignmentFlag.AlignVCenter
     painter.setFont(t.font("body", 600))
     painter.setPen(t.color("text" if made.used else "text3"))
@@ -128,7 +128,14 @@ def _sums(painter: QPainter, place: Geometry, row: int) -> None:
         painter.setFont(t.font("note", weight))
         painter.setPen(t.color(role))
         box = QRectF(place.right, top + t.px(offset), width, t.px(17))
-        painter.drawText(box, right, f"{gib_text(size, 1 if size >= 1 << 30 or not size else 2)} {word}")
+        painter.drawText(box, right, f"{_gib(size)} {word}")
+
+
+def _gib(size: int) -> str:
+    """18.0, 0.94; with its unit where that would be nothing: 2 MiB."""
+    if 0 < size < GIB / 100:
+        return bytes_text(size)
+    return gib_text(size, 1 if size >= GIB or not size else 2)
 
 
 def _cell(painter: QPainter, place: Geometry, row: int, column: int, cell: Cell, most: tuple[int, int, int],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
@@ -103,6 +103,7 @@ class DenseTable(QTableView):
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         self.setFont(theme().font("note"))
+        self.setIconSize(QSize(theme().px(14), theme().px(14)))
         self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(theme().px(20))
         self.verticalHeader().setDefaultSectionSize(theme().px(24))
