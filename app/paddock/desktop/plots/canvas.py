@@ -8,12 +8,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QHBoxLayout, QLabel, QSizePolicy, QStyleOptionGraphicsItem, QWidget
 
-from paddock.desktop.plots import ink
+from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.legend import Legend
 from paddock.desktop.plots.scale import Floats, runs, short_text
-
-LEFT = 40
-RIGHT = 30
 
 
 class Scale(QWidget):
@@ -46,15 +43,11 @@ class Scale(QWidget):
         height, line = self.height(), painter.fontMetrics().height()
         side = Qt.AlignmentFlag.AlignLeft if self._right else Qt.AlignmentFlag.AlignRight
         for share in (0.0, 0.5, 1.0):
-            middle = PAD_TOP + (1 - share) * (height - PAD_TOP - PAD_BOTTOM)
+            middle = sizes.pad_top() + (1 - share) * (height - sizes.pad_top() - sizes.PAD_BOTTOM)
             top = min(max(middle - line / 2, 0), height - line)
             box = QRectF(5 if self._right else 0, top, self.width() - (5 if self._right else 6), line)
             painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), short_text(self._top * share, self.kilo))
         painter.end()
-
-
-PAD_TOP, PAD_BOTTOM = 16, 6
-"""Pixels inside a plot above the top (room for its title) and below 0 (for half a figure of the scale)."""
 
 
 class Backdrop(pg.GraphicsObject):  # type: ignore[misc]
@@ -137,7 +130,7 @@ class Canvas(QWidget):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.left, self.right = Scale(LEFT, False, self), Scale(RIGHT, True, self)
+        self.left, self.right = Scale(sizes.left(), False, self), Scale(sizes.right(), True, self)
         self.legend = Legend(self)
         self.view = pg.GraphicsView(self, background=None)
         for part in (self.view, self.view.viewport()):
@@ -195,8 +188,8 @@ class Canvas(QWidget):
     def set_range(self, start: float, end: float, top: float, second_top: float = 0.0, second_colour: int = 0,
                   ticks: list[float] | None = None, gaps: list[tuple[float, float]] | None = None) -> None:
         """Both ranges at once; y from 0 to `top` with the fixed pads above and below."""
-        room = max(self.view.height() - PAD_TOP - PAD_BOTTOM, 1)
-        low, high = -PAD_BOTTOM / room, 1 + PAD_TOP / room
+        room = max(self.view.height() - sizes.pad_top() - sizes.PAD_BOTTOM, 1)
+        low, high = -sizes.PAD_BOTTOM / room, 1 + sizes.pad_top() / room
         self.box.setRange(xRange=(start, end), yRange=(top * low, top * high), padding=0, disableAutoRange=True)
         self.left.set_top(top)
         if self.second is not None and second_top:
@@ -229,6 +222,9 @@ class Canvas(QWidget):
         self.remark.setFont(ink.caption())
         self.remark.setStyleSheet(f"background:transparent;color:{ink.role('text2').name()};border:0")
         self.view.setBackground(ink.role("base"))
+        self.left.setFixedWidth(sizes.left())
+        self.right.setFixedWidth(sizes.right())
+        self.legend.fit()
         self._place_labels()
         for part in (self.left, self.right, self.legend):
             part.update()
@@ -238,10 +234,10 @@ class Canvas(QWidget):
 
     def _place_labels(self) -> None:
         self.title.adjustSize()
-        self.title.move(LEFT + 4, 2)
+        self.title.move(sizes.left() + 4, 2)
         self.note.adjustSize()
-        width = self.width() - LEFT - RIGHT - self.legend.width()
+        width = self.width() - sizes.left() - sizes.right() - self.legend.width()
         self.remark.adjustSize()
-        self.remark.move(LEFT + width - self.remark.width() - 4, self._remark_top)
+        self.remark.move(sizes.left() + width - self.remark.width() - 4, self._remark_top)
         left, top = (width - self.note.width()) // 2, (self.height() - self.note.height()) // 2
-        self.note.move(LEFT + max(0, left), max(0, top))
+        self.note.move(sizes.left() + max(0, left), max(0, top))

@@ -6,8 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
-from paddock.desktop.plots import ink
-from paddock.desktop.plots.canvas import LEFT, RIGHT
+from paddock.desktop.plots import ink, sizes
 from paddock.text import Text
 
 _DRAG_LEAST = 6
@@ -54,10 +53,11 @@ class Glass(QWidget):
         return self._hair
 
     def x_of(self, t: float) -> float:
-        return LEFT + (t - self._start) / max(self._end - self._start, 1e-9) * (self.width() - LEFT - RIGHT)
+        room = self.width() - sizes.left() - sizes.right()
+        return sizes.left() + (t - self._start) / max(self._end - self._start, 1e-9) * room
 
     def t_of(self, x: float) -> float:
-        share = (x - LEFT) / max(self.width() - LEFT - RIGHT, 1)
+        share = (x - sizes.left()) / max(self.width() - sizes.left() - sizes.right(), 1)
         return self._start + min(max(share, 0.0), 1.0) * (self._end - self._start)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -90,7 +90,7 @@ class Glass(QWidget):
         words = str(Text("no answer"))
         wide = painter.fontMetrics().horizontalAdvance(words) + 4
         for start, end in self._gaps:
-            left, right = max(self.x_of(start), LEFT), min(self.x_of(end), self.width() - RIGHT)
+            left, right = max(self.x_of(start), sizes.left()), min(self.x_of(end), self.width() - sizes.right())
             if right - left >= wide:
                 box = QRectF(left, self.gap_bottom - 24, right - left, 14)
                 painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
@@ -108,8 +108,8 @@ class Glass(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         x = event.position().x()
         if self._press is not None and abs(x - self._press) >= _DRAG_LEAST:
-            self._drag = min(max(x, LEFT), self.width() - RIGHT)
-        inside = LEFT <= x <= self.width() - RIGHT
+            self._drag = min(max(x, sizes.left()), self.width() - sizes.right())
+        inside = sizes.left() <= x <= self.width() - sizes.right()
         self._set_hair(self.t_of(x) if inside else None)
         if self._drag is not None:
             self.update()

@@ -8,8 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from paddock.desktop.plots import ink
-from paddock.desktop.plots.canvas import LEFT, RIGHT
+from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Legend, Row
 from paddock.session.model import Request
@@ -54,7 +53,7 @@ class LaneArea(QWidget):
         painter.setFont(ink.caption())
         rows = min(self._slots, _MOST_ROWS)
         height = self.height() / rows
-        plot = QRectF(LEFT, 0, self.width() - LEFT - RIGHT, self.height())
+        plot = QRectF(sizes.left(), 0, self.width() - sizes.left() - sizes.right(), self.height())
         line = painter.fontMetrics().height()
         every = 1 if height >= line * 0.8 else -(-int(line) // max(int(height), 1))
         for row in range(rows):
@@ -63,7 +62,7 @@ class LaneArea(QWidget):
                 painter.fillRect(QRectF(plot.left(), top + 1, plot.width(), max(height - 2, 1)), ink.role("alt"))
             if row % every == 0:
                 painter.setPen(ink.role("text3"))
-                painter.drawText(QRectF(0, top + height / 2 - line / 2, LEFT - 6, line),
+                painter.drawText(QRectF(0, top + height / 2 - line / 2, sizes.left() - 6, line),
                                  int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(row))
         painter.setClipRect(plot)
         scale = plot.width() / max(self._end - self._start, 1e-9)
@@ -139,6 +138,7 @@ class Lanes(QWidget):
         return str(Text("Slots: {busy} of {slots} busy", busy=self.busy(frame, moment), slots=self._slots))
 
     def restyle(self) -> None:
+        self.legend.fit()
         self.update()
 
     def sizeHint(self) -> QSize:

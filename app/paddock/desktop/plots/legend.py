@@ -8,10 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from paddock.desktop.plots import ink
+from paddock.desktop.plots import ink, sizes
 
-WIDTH = 158
-_ROW = 16
 _SAMPLE = 16
 _INDENT = 6
 
@@ -35,8 +33,13 @@ class Legend(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Row] = []
-        self.setFixedWidth(WIDTH)
+        self.setFixedWidth(sizes.legend())
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+
+    def fit(self) -> None:
+        """As wide as the font in use asks for."""
+        self.setFixedWidth(sizes.legend())
+        self.update()
 
     def set_rows(self, rows: list[Row]) -> None:
         """Repaints only if something differs."""
@@ -50,12 +53,12 @@ class Legend(QWidget):
         return self._rows
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(WIDTH, 0)
+        return QSize(sizes.legend(), 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(ink.caption())
-        row_height = min(_ROW, painter.fontMetrics().height() + 1) if len(self._rows) > 4 else _ROW
+        row_height = min(sizes.row(), painter.fontMetrics().height() + 1) if len(self._rows) > 4 else sizes.row()
         room = max(1, (self.height() - 4) // row_height)
         shown = self._rows if len(self._rows) <= room else self._rows[:room]
         top = max(0.0, (self.height() - len(shown) * row_height) / 2)

@@ -8,9 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from paddock.desktop.plots import ink
-from paddock.desktop.plots.canvas import LEFT, RIGHT
-from paddock.desktop.plots.legend import WIDTH
+from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.scale import clock_text
 from paddock.session.model import Event
 from paddock.text import Text
@@ -57,7 +55,11 @@ class EventStrip(QWidget):
         super().__init__(parent)
         self._events: list[tuple[int, Event]] = []
         self._start, self._end = 0.0, 1.0
-        self.setFixedHeight(20)
+        self.fit()
+
+    def fit(self) -> None:
+        """As high as the font in use asks for."""
+        self.setFixedHeight(sizes.at_least(20))
 
     def set_view(self, events: list[tuple[int, Event]], start: float, end: float) -> None:
         if (events, start, end) != (self._events, self._start, self._end):
@@ -65,7 +67,8 @@ class EventStrip(QWidget):
             self.update()
 
     def _x(self, t: float) -> float:
-        return LEFT + (t - self._start) / max(self._end - self._start, 1e-9) * (self.width() - WIDTH - LEFT - RIGHT)
+        room = self.width() - sizes.legend() - sizes.left() - sizes.right()
+        return sizes.left() + (t - self._start) / max(self._end - self._start, 1e-9) * room
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -79,7 +82,7 @@ class EventStrip(QWidget):
                 self._events, marks, place_flags(marks, self.width()), strict=True):
             if not shown:
                 continue
-            box = QRectF(x - flag / 2, 1, flag, 13)
+            box = QRectF(x - flag / 2, 1, flag, self.height() - 7)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(ink.role("text2"))
             painter.drawPolygon(QPolygonF([box.topLeft(), box.topRight(), box.bottomRight(),
@@ -90,7 +93,8 @@ class EventStrip(QWidget):
             if labelled:
                 painter.setFont(plain)
                 painter.setPen(ink.role("text2"))
-                painter.drawText(QRectF(box.right() + 4, 0, label + 2, 16), int(Qt.AlignmentFlag.AlignVCenter),
+                beside = QRectF(box.right() + 4, 0, label + 2, self.height() - 4)
+                painter.drawText(beside, int(Qt.AlignmentFlag.AlignVCenter),
                                  metrics.elidedText(flag_text(mark), Qt.TextElideMode.ElideRight, int(label) + 1))
         painter.end()
 
@@ -110,7 +114,11 @@ class Ruler(QWidget):
         super().__init__(parent)
         self._start, self._end = 0.0, 1.0
         self._ticks: list[float] = []
-        self.setFixedHeight(18)
+        self.fit()
+
+    def fit(self) -> None:
+        """As high as the font in use asks for."""
+        self.setFixedHeight(sizes.at_least(18))
 
     def set_view(self, start: float, end: float, ticks: list[float]) -> None:
         if (start, end, ticks) != (self._start, self._end, self._ticks):
@@ -120,11 +128,12 @@ class Ruler(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(ink.caption())
-        width = self.width() - WIDTH - LEFT - RIGHT
+        width = self.width() - sizes.legend() - sizes.left() - sizes.right()
         for t in self._ticks:
-            x = LEFT + (t - self._start) / max(self._end - self._start, 1e-9) * width
+            x = sizes.left() + (t - self._start) / max(self._end - self._start, 1e-9) * width
             painter.setPen(ink.role("edge"))
             painter.drawLine(QPointF(x, 0), QPointF(x, 3))
             painter.setPen(ink.role("text3"))
-            painter.drawText(QRectF(x - 40, 3, 80, 15), int(Qt.AlignmentFlag.AlignCenter), clock_text(t))
+            box = QRectF(x - 60, 3, 120, self.height() - 3)
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), clock_text(t))
         painter.end()

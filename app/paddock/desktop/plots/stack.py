@@ -8,11 +8,11 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from paddock.desktop.plots.canvas import LEFT, RIGHT
+from paddock.desktop.plots import sizes
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.glass import Glass
 from paddock.desktop.plots.lanes import Lanes
-from paddock.desktop.plots.legend import WIDTH, Legend
+from paddock.desktop.plots.legend import Legend
 from paddock.desktop.plots.marks import EventStrip, Ruler, has_flag
 from paddock.desktop.plots.scale import time_ticks
 from paddock.desktop.plots.views import ContextPlot, LoadPlot, MemoryPlot, Plot, SpeedPlot, Window
@@ -63,8 +63,7 @@ class PlotStack(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.strip)
-        for part, stretch, least in zip(self.parts, (92, 0, 80, 84, 72), (64, 24, 64, 64, 64), strict=True):
-            part.setMinimumHeight(least)
+        for part, stretch in zip(self.parts, (92, 0, 80, 84, 72), strict=True):
             layout.addWidget(part, stretch)
         layout.addWidget(self.ruler)
         layout.setSpacing(3)
@@ -84,7 +83,8 @@ class PlotStack(QWidget):
         for part in self.parts:
             part.configure(setup)
         rows = min(max(setup.slots, 1), 16)
-        self.lanes.setFixedHeight(max(52, 4 + rows * (13 if rows <= 4 else 10 if rows <= 8 else 6)))
+        each = 13 if rows <= 4 else 10 if rows <= 8 else 6
+        self.lanes.setFixedHeight(sizes.at_least(max(52, 4 + rows * each)))
         self._follow = True
         self.redraw(labels=True)
 
@@ -172,10 +172,10 @@ class PlotStack(QWidget):
 
     def redraw(self, labels: bool = False) -> None:
         """Draw the frame once: each curve gets its data once."""
-        if self.width() <= LEFT + RIGHT + WIDTH:
+        if self.width() <= sizes.left() + sizes.right() + sizes.legend():
             return
         self._follow_window()
-        start, end, pixels = self._start, self._end, self.width() - LEFT - RIGHT - WIDTH
+        start, end, pixels = self._start, self._end, self.width() - sizes.left() - sizes.right() - sizes.legend()
         ticks = time_ticks(start, end, max(2, pixels // 110))
         window = Window(start, end, max(pixels, 100), ticks)
         for plot in self.plots:
@@ -243,6 +243,11 @@ class PlotStack(QWidget):
         """Colours of the theme in force."""
         for part in self.parts:
             part.restyle()
+        for plot in self.plots:
+            plot.setMinimumHeight(sizes.at_least(64))
+        for strip in (self.strip, self.ruler):
+            strip.fit()
+        self._place_glass()
         self.update()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -253,9 +258,12 @@ class PlotStack(QWidget):
         self._timer.stop()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        width = self.width() - WIDTH
+        self._place_glass()
+        self.redraw(labels=True)
+
+    def _place_glass(self) -> None:
+        """Over the plots, not over the legend's column."""
+        width = self.width() - sizes.legend()
         self.glass.top = self.strip.height()
         self.glass.setGeometry(0, 0, width, self.height() - self.ruler.height())
         self.glass.raise_()
-        self.redraw(labels=True)
-

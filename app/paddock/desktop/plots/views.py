@@ -10,8 +10,8 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from paddock.desktop.plots import ink
-from paddock.desktop.plots.canvas import PAD_TOP, Area, Canvas
+from paddock.desktop.plots import ink, sizes
+from paddock.desktop.plots.canvas import Area, Canvas
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Row
 from paddock.desktop.plots.scale import Floats, calm_top, hold_lone, peak, power_top
@@ -155,7 +155,7 @@ class ContextPlot(Plot):
     def _say_limit(self, drawn: bool) -> None:
         limit = self._limit_value
         words = "" if limit is None else str(Text("limit {tokens}", tokens=count_text(limit)))
-        self.set_remark(words, below=PAD_TOP + 1 if drawn else 1)
+        self.set_remark(words, below=sizes.pad_top() + 1 if drawn else 1)
 
     def _column(self, frame: Frame, slot: int) -> str:
         name = f"slot.{slot}.context_used"
