@@ -86,15 +86,7 @@ class SessionsPage(QFrame):
         for page in (self.view, self.nothing, self.empty):
             self.lists.addWidget(page)
         self._left = QWidget()
-        self._choice_words = Label("", "note", "text2", elide="end")
-        clear = button(tr("Clear"), None, self.model.clear_choice, link=True, small=True)
-        chosen = row(self._choice_words, clear, gap=8, margins=(16, 4, 8, 4))
-        chosen.setStretch(0, 1)
-        self._choice_bar = panel("window", chosen)
-        bottom = row(self.progress, margins=(16, 0, 16, 0))
-        left = column(self.lists, bottom, rule(), self._choice_bar, gap=0)
-        left.setStretch(0, 1)
-        self._left.setLayout(left)
+        self._build_left()
         self._splitter = QSplitter()
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(1)
@@ -113,6 +105,18 @@ class SessionsPage(QFrame):
         layout.setStretch(1, 1)
         self.setLayout(layout)
         self._arrange()
+
+    def _build_left(self) -> None:
+        """The list, what is being read, and what is chosen for a comparison."""
+        self._choice_words = Label("", "note", "text2", elide="end")
+        clear = button(tr("Clear"), None, self.model.clear_choice, link=True, small=True)
+        chosen = row(self._choice_words, clear, gap=8, margins=(16, 4, 8, 4))
+        chosen.setStretch(0, 1)
+        self._choice_bar = panel("window", chosen)
+        bottom = row(self.progress, margins=(16, 0, 16, 0))
+        left = column(self.lists, bottom, rule(), self._choice_bar, gap=0)
+        left.setStretch(0, 1)
+        self._left.setLayout(left)
 
     # -- the list ------------------------------------------------------------------------------------------------------
 
