@@ -237,8 +237,7 @@ class NumberBox(QAbstractSpinBox):
         number = max(number, low) if low is not None else number
         number = min(number, high) if high is not None else number
         self.lineEdit().setText(str(int(number)) if whole else f"{number:.4g}")
-        self.lineEdit().textEdited.emit(self.text())
-        self.editingFinished.emit()
+        self.lineEdit().editingFinished.emit()
 
     def _step(self, number: float, whole: bool) -> float:
         if not whole:

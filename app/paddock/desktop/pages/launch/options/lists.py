@@ -96,6 +96,7 @@ class RepeatEditor(Editor):
         self.setLayout(self._box)
         self._blank = False
         self._off = False
+        self._filling = False
 
     def lines(self) -> int:
         held = len(value_of(self.entry, self.desk.plan))
@@ -105,6 +106,8 @@ class RepeatEditor(Editor):
         values = [s.value or "" for s in state.value if isinstance(s, Setting)]
         self._off = bool(state.lock) or state.kept
         wanted = values + ([""] if self._blank else [])
+        # A line that goes while it has the focus says that it was edited: what it says is out of date.
+        self._filling = True
         while len(self.fields) > len(wanted):
             self._drop()
         while len(self.fields) < len(wanted):
@@ -116,6 +119,7 @@ class RepeatEditor(Editor):
                     line.setCursorPosition(0)
             line.setToolTip(text)
             mark_error(line, state.issue is not None and state.issue.severity == "error")
+        self._filling = False
         for widget in self.stops():
             widget.setEnabled(not self._off)
 
@@ -157,6 +161,8 @@ class RepeatEditor(Editor):
 
     @Slot()
     def _commit(self) -> None:
+        if self._filling:
+            return
         texts = [line.text().strip() for line in self.fields]
         if self._blank and texts and texts[-1]:
             self._blank = False

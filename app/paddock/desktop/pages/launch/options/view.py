@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
@@ -98,6 +99,8 @@ class OptionsView(QWidget):
         line = row(self.left, self._rules[0], self.middle, self._rules[1], self.help, gap=0)
         line.setStretch(2, 1)
         self.setLayout(line)
+        # Said outright: the panes beside the list must not keep the window from becoming narrow.
+        self.setMinimumWidth(theme().px(480))
 
     def _connect(self) -> None:
         desk = self._desk
@@ -123,7 +126,11 @@ class OptionsView(QWidget):
         find.activated.connect(self.start_search)
         down = QShortcut(QKeySequence(Qt.Key.Key_Down), self.search)
         down.setContext(Qt.ShortcutContext.WidgetShortcut)
-        down.activated.connect(lambda: self.list.go(0))
+        down.activated.connect(partial(self.list.go, 0))
+        for keys, steps in (("Ctrl+Down", 1), ("Ctrl+Up", -1)):
+            step = QShortcut(QKeySequence(keys), self.list)
+            step.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            step.activated.connect(partial(self.list.go, steps))
 
     # -- from the desk -------------------------------------------------------------------------------------------
 
