@@ -406,6 +406,8 @@ def test_auto_placement_is_offered_only_where_it_exists_and_applies_its_plan(qtb
     with qtbot.waitSignal(planned.planChanged):
         qtbot.mouseClick(made.patterns.automatic, LEFT)
     assert flags(planned) == [("n-cpu-moe", "3")]
+    settled(qtbot, planned)
+    assert made.figure.full_text() == "Experts of 3 layers go to RAM."
     assert asked == [(ModelWorkspace.model, ["CUDA0", "CUDA1"], ["draft", "host_free", "host_total", "projector"])]
 
 

@@ -57,6 +57,8 @@ class PlacementView(QWidget):
         super().__init__()
         self._desk = desk
         self._stale = True
+        self._why: tuple[Plan, str] | None = None
+        """Why auto placement chose this plan: said until the plan changes."""
         self._answers: dict[tuple[str, int | None], Pattern | None] = {}
         self.found = PlacementMap()
         self.strip = PlacementStrip(desk)
@@ -216,6 +218,8 @@ class PlacementView(QWidget):
     def _pointed(self, at: int, column_at: int) -> None:
         if at < 0 or at >= len(self.found.rows):
             text = tr("Point at a cell, or walk through them with the arrow keys.") if self.found.rows else ""
+            if self._why is not None and self._why[0] == self._desk.plan:
+                text = self._why[1]
         else:
             text = words.cell_words(self.found, self.found.rows[at].name, column_at)
         self.figure.setText(text)
@@ -271,8 +275,10 @@ class PlacementView(QWidget):
         self.patterns.automatic.setEnabled(True)
         if self._desk.plan == before:
             self.patterns.number = None
+            why = placed.why if isinstance(placed.why, (tuple, list)) else (placed.why,)
+            self._why = placed.plan, " ".join(str(w) for w in why)
             self._desk.edit(placed.plan)
-            self.figure.setText(str(placed.why))
+            self._pointed(-1, 0)
 
     def _not_placed(self, error: Any) -> None:
         self.patterns.automatic.setEnabled(True)
