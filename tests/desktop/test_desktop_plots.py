@@ -349,3 +349,16 @@ def test_the_table_twin_has_the_same_values() -> None:
     at = next(line for line in lines if line.startswith("04:00"))
     assert "note: IDE" in at
     assert "17.00" in at
+
+
+def test_many_slots_are_one_area_and_thin_lanes(stack: PlotStack) -> None:
+    t, cols = columns()
+    cols["context_used"] = t * 10
+    stack.configure(Setup((), 64, 65536.0, {}))
+    requests = [Request(i + 1, i, i, 200.0 + i, None, 210.0 + i) for i in range(64)]
+    stack.set_frame(frame_of(t, cols, requests=requests))
+    stack.grab()
+    assert [r.name for r in stack.context.legend.rows] == ["All slots"]
+    assert stack.lanes.height() <= 110
+    assert {slot for _, slot, *_ in stack.lanes.area.bars()} == set(range(64))
+    assert stack.lanes.legend.rows[-1].value == "64 of 64"

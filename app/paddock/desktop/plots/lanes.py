@@ -14,8 +14,6 @@ from paddock.desktop.plots.legend import Legend, Row
 from paddock.session.model import Request
 from paddock.text import Text
 
-_MOST_ROWS = 16
-
 
 class LaneArea(QWidget):
     """The painted part, as wide as a plot with its two scales."""
@@ -51,15 +49,15 @@ class LaneArea(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), ink.role("base"))
         painter.setFont(ink.caption())
-        rows = min(self._slots, _MOST_ROWS)
+        rows = self._slots
         height = self.height() / rows
         plot = QRectF(sizes.left(), 0, self.width() - sizes.left() - sizes.right(), self.height())
         line = painter.fontMetrics().height()
         every = 1 if height >= line * 0.8 else -(-int(line) // max(int(height), 1))
         for row in range(rows):
             top = row * height
-            if row % 2 == 0 or height > 8:
-                painter.fillRect(QRectF(plot.left(), top + 1, plot.width(), max(height - 2, 1)), ink.role("alt"))
+            if height > 8 or (row % 2 == 0 and height > 3):
+                painter.fillRect(QRectF(plot.left(), top + 1, plot.width(), height - 2), ink.role("alt"))
             if row % every == 0:
                 painter.setPen(ink.role("text3"))
                 painter.drawText(QRectF(0, top + height / 2 - line / 2, sizes.left() - 6, line),
@@ -68,7 +66,8 @@ class LaneArea(QWidget):
         scale = plot.width() / max(self._end - self._start, 1e-9)
         for request, slot, start, first, end in self.bars():
             if slot < rows:
-                box = QRectF(plot.left(), slot * height + 1, 0, max(height - 2, 2))
+                gap = 1.0 if height > 5 else 0.0
+                box = QRectF(plot.left(), slot * height + gap, 0, max(height - 2 * gap, 1.0))
                 self._paint_bar(painter, request, box, [(t - self._start) * scale for t in (start, first, end)])
         painter.end()
 
@@ -79,7 +78,8 @@ class LaneArea(QWidget):
         written = QRectF(base + max(x[1], -4.0), row.top(), max(x[2] - max(x[1], -4.0), 0), row.height())
         if prompt.width() > 0:
             painter.fillRect(prompt, ink.data(2))
-            ink.hatch(painter, prompt)
+            if prompt.height() > 4:
+                ink.hatch(painter, prompt)
         if written.width() > 0:
             painter.fillRect(written, ink.data(1))
         if request.status == "failed":

@@ -58,8 +58,10 @@ class Legend(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(ink.caption())
-        row_height = min(sizes.row(), painter.fontMetrics().height() + 1) if len(self._rows) > 4 else sizes.row()
-        room = max(1, (self.height() - 4) // row_height)
+        # Closer together rather than cut off, down to the height of the letters.
+        least = painter.fontMetrics().ascent() + 1
+        row_height = max(least, min(sizes.row(), (self.height() - 2) // max(len(self._rows), 1)))
+        room = max(1, self.height() // row_height)
         shown = self._rows if len(self._rows) <= room else self._rows[:room]
         top = max(0.0, (self.height() - len(shown) * row_height) / 2)
         for i, row in enumerate(shown):

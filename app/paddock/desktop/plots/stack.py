@@ -24,6 +24,8 @@ PULL_MS = 100
 LABEL_EVERY = 5
 """Legend texts and descriptions change at every fifth pull: 2 Hz."""
 _LEAST_SPAN_S = 2.0
+_LANES_MOST = 104
+"""Pixels; with more slots the lanes get thinner."""
 _YOUNG_SPANS_S = (15.0, 30.0, 60.0)
 
 
@@ -82,9 +84,9 @@ class PlotStack(QWidget):
         self.frame = Frame()
         for part in self.parts:
             part.configure(setup)
-        rows = min(max(setup.slots, 1), 16)
+        rows = max(setup.slots, 1)
         each = 13 if rows <= 4 else 10 if rows <= 8 else 6
-        self.lanes.setFixedHeight(sizes.at_least(max(52, 4 + rows * each)))
+        self.lanes.setFixedHeight(sizes.at_least(min(max(52, 4 + rows * each), _LANES_MOST)))
         self._follow = True
         self.redraw(labels=True)
 

@@ -127,12 +127,17 @@ class SpeedPlot(Plot):
         return rows
 
 
+_MOST_AREAS = 16
+"""More slots than this are one area: their sum."""
+
+
 class ContextPlot(Plot):
     """The tokens of each slot stacked, under the limit."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(str(Text("Context, tokens")), parent)
         self._areas: list[Area] = []
+        self._together = False
         self._limit = _level(ink.role("bad"), ink.LIMIT_DASH)
         self.add(self._limit)
         self._limit_value: float | None = None
@@ -142,7 +147,8 @@ class ContextPlot(Plot):
     def configure(self, setup: Setup) -> None:
         for area in self._areas:
             self.box.removeItem(area)
-        self._areas = [Area(i % 6 + 1, 0.3) for i in range(min(setup.slots, 16))]
+        self._together = setup.slots > _MOST_AREAS
+        self._areas = [Area(i % 6 + 1, 0.3) for i in range(1 if self._together else max(setup.slots, 1))]
         for area in self._areas:
             self.add(area)
         self._limit_value, self._top = setup.context_limit, 0.0
@@ -158,6 +164,8 @@ class ContextPlot(Plot):
         self.set_remark(words, below=sizes.pad_top() + 1 if drawn else 1)
 
     def _column(self, frame: Frame, slot: int) -> str:
+        if self._together:
+            return "context_used"
         name = f"slot.{slot}.context_used"
         return name if frame.has(name) or len(self._areas) > 1 else "context_used"
 
@@ -196,7 +204,8 @@ class ContextPlot(Plot):
         rows = []
         for slot, area in reversed(list(enumerate(self._areas))):
             value = frame.at(self._column(frame, slot), moment)
-            rows.append(Row(str(Text("Slot {number}", number=slot)), area.colour, "fill", figure(value)))
+            name = str(Text("All slots") if self._together else Text("Slot {number}", number=slot))
+            rows.append(Row(name, area.colour, "fill", figure(value)))
         return rows
 
 
