@@ -14,10 +14,7 @@ DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * M
 APPROXIMATE = (
     "deepseek4",
     "qwen4exp",
-    "minimax-m3",
     "dots3note",
-    "hrm_text",
-    "talkie",
 )
 """Architectures whose graphs are not replayed: their compute is a formula with a band."""
 
@@ -63,14 +60,3 @@ def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kin
                 row, found, ("model", "context") if approximate(row) else ("model", "context", "compute")
             )
     assert len(wrong) <= (0 if kind in ("real", "spec", "defs", "hand") else 4), "\n".join(wrong[:20])
-
-
-def test_compute_by_formula_stays_near_where_a_graph_is_not_replayed(truth: Any) -> None:
-    far: list[str] = []
-    rows = [row for row in truth.rows if row["set"] == "shape" and approximate(row)]
-    for row in rows:
-        found = {d["name"]: d for d in answered(truth, row)["main"]}
-        for wanted in row["main"]:
-            if wanted["name"] != "Host" and found[wanted["name"]]["compute"] < 0.5 * wanted["compute"] - 64 * MIB:
-                far.append(f"{row['model']} {row['args']}: {found[wanted['name']]['compute']} for {wanted['compute']}")
-    assert len(far) < 0.05 * len(rows), "\n".join(far)

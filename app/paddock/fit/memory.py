@@ -38,6 +38,8 @@ class Sizes:
     """Recurrent states kept per slot besides the current one (n_rs_seq)."""
     mtp: bool = False
     embeddings: bool = False
+    pooling: str = "none"
+    """How the graph joins the rows of a sequence, with --embeddings."""
 
     def sliding(self, window: int) -> int:
         """Cells per stream of a sliding-window cache (llama-kv-cache-iswa.cpp)."""
@@ -77,7 +79,15 @@ class Sizes:
             states,
             mtp,
             levers.embeddings,
+            _pooling(shape, levers) if levers.embeddings else "none",
         )
+
+
+def _pooling(shape: Shape, levers: Levers) -> str:
+    """--pooling, else what the model was made for."""
+    if levers.pooling is not None:
+        return levers.pooling
+    return {1: "mean", 2: "cls", 3: "last", 4: "rank"}.get(shape.integer("pooling_type"), "none")
 
 
 @dataclass(frozen=True, slots=True)

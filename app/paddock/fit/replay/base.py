@@ -47,6 +47,8 @@ class Base:
         self.leafs: dict[str, Node | None] = {}
         self.outputs: list[Tensor] = []
         self.pins: list[tuple[Node, int]] = []
+        self.embedded: Tensor | None = None
+        """The rows that become embeddings (t_embd)."""
         self.pos: Node | None = None
         self.streams = sizes.streams
         self.scale: Node | None = None

@@ -216,12 +216,13 @@ def ropes(b: Build, t: Traits, layer: int) -> bool:
 
 def attention(b: Build, t: Traits, layer: int, x: Tensor, project: bool = True) -> Tensor:
     g = b.g
-    if t.flat_norm:
+    flat = t.flat_norm and b.lw(layer, "attn_q_norm.weight") is not None
+    if flat:
         q, k, v = _flat(b, t, layer, x)
     else:
         q, k, v = b.qkv(layer, x, bool(b.number("attention.clamp_kqv")))
     turned = ropes(b, t, layer)
-    if not t.norm_after_rope and not t.flat_norm:
+    if not t.norm_after_rope and not flat:
         q, k = _normed(b, t, layer, q, k)
     if turned:
         factors = b.rope_factors(layer) if b.arch != "step35" or not b.shape.swa[layer] else None

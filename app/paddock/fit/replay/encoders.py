@@ -28,7 +28,7 @@ def build(b: Build) -> None:
 
 def _end(b: Build, x: Tensor) -> None:
     b.g.expand(x)
-    b.outputs.append(x)
+    b.embed(x)
 
 
 def _bert(b: Build) -> None:

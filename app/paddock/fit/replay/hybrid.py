@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from paddock.fit.architectures import names
 from paddock.fit.replay import dense, mla
+from paddock.fit.replay.kda import kimi_delta
 from paddock.fit.replay.nodes import Node, Tensor
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.states import (
     States,
     gated_delta,
-    kimi_delta,
     mamba,
     mamba2,
     plamo2,
@@ -216,5 +216,6 @@ def feed_forward(b: Build, t: Traits, layer: int, x: Tensor) -> Tensor:
     if gate is None or b.lw(layer, "ffn_gate_inp.weight") is None:
         return dense.feed_forward(b, t, layer, x)
     out = dense.experts(b, t, layer, x)
-    shared = b.ffn(layer, x, up="ffn_up_shexp", gate="ffn_gate_shexp", down="ffn_down_shexp")
+    clamped = b.clamps("swiglu_clamp_shexp", layer)
+    shared = b.ffn(layer, x, up="ffn_up_shexp", gate="ffn_gate_shexp", down="ffn_down_shexp", clamped=clamped)
     return g.same(out, g.same(shared, g.same(b.mm(gate, x))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddock.fit.replay import kpool, linear, mla
+from paddock.fit.replay.kda import kda_layer
 from paddock.fit.replay.nodes import F32, KEEP, Node, Tensor, View
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.states import States
@@ -165,7 +166,7 @@ def _glm(b: Build) -> None:
         normed = b.lnorm(layer, "attn_norm", inner)
         g.expand(normed)
         if shape.recurrent[layer]:
-            out: Tensor = linear.kda_layer(b, s, layer, normed)
+            out: Tensor = kda_layer(b, s, layer, normed)
         else:
             out = _glm_attention(b, pools, layer, normed)
         cur = residual = streams.after(layer, out, residual, post, comb)
@@ -177,8 +178,7 @@ def _glm(b: Build) -> None:
 def _experts(b: Build, layer: int, x: Tensor) -> Tensor:
     if layer < b.shape.integer("leading_dense_block_count"):
         return b.ffn(layer, x)
-    out = linear.routed(b, layer, x)
-    return b.g.same(out, b.ffn(layer, x, up="ffn_up_shexp", gate="ffn_gate_shexp", down="ffn_down_shexp"))
+    return b.g.same(linear.routed(b, layer, x), linear.shared(b, layer, x))
 
 
 def _glm_attention(b: Build, pools: kpool.Pools, layer: int, x: Tensor) -> Node:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-from paddock.fit.replay import mla, states
+from paddock.fit.replay import mla
+from paddock.fit.replay.kda import kda_layer
 from paddock.fit.replay.nodes import F32, Node, Tensor
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.states import States
@@ -62,7 +61,12 @@ def _minimax(b: Build) -> None:
             cur, residual = g.rows(cur, cut), g.rows(residual, cut)
         middle = g.same(cur, g.same(residual))
         inner = b.lnorm(layer, "ffn_norm", middle)
-        out = b.moe(layer, inner, scale=b.number("expert_weights_scale") not in (0.0, 1.0))
+        out = b.moe(
+            layer,
+            inner,
+            scale=b.number("expert_weights_scale") not in (0.0, 1.0),
+            clamped=b.clamps("swiglu_clamp_exp", layer),
+        )
         x = g.same(out, g.same(inner))
     b.finish(x)
 
@@ -94,59 +98,6 @@ def _lightning(b: Build, s: States, decays: _Decays, layer: int, x: Tensor) -> T
     gate = g.same(b.mm(b.lw(layer, "attn_gate.weight"), x))
     out = b.mm(b.lw(layer, "attn_output.weight"), g.same(gate, normed))
     return g.view(out, out.ne[0], u)
-
-
-# Kimi's delta attention ---------------------------------------------------------------------------------------------
-
-
-def _delta(b: Build, s: States, layer: int, x: Tensor, conv: int) -> tuple[Tensor, Tensor]:
-    """The layer's result per head, and its own gate for it (not yet through the sigmoid)."""
-    g, shape, u = b.g, b.shape, b.u
-    heads, head = shape.heads[0], shape.integer("kda.head_dim")
-    inner = heads * head
-    r_cache, s_cache = s.cache(layer, shape.state_r), s.cache(layer, shape.state_s)
-    history = s.read(r_cache, shape.state_r)
-    bailing = b.arch == "bailingmoe3"
-    parts = [states.kda_part(b, s, layer, n, x, history, r_cache, inner, head, heads, conv) for n in "qkv"]
-    decay: Tensor = b.mm(b.lw(layer, "ssm_f_a.weight"), x)
-    if not bailing:
-        decay = b.mm(b.lw(layer, "ssm_f_b.weight"), decay)
-    decay = g.same(decay, *_known(b.lw(layer, "ssm_dt.bias")))
-    scale = b.lw(layer, "ssm_a")
-    scales = [g.view(scale, 1, heads)] if scale is not None else []
-    if bailing:
-        decay = g.same(g.same(g.same(g.view(decay, head, heads, u), *scales)))
-    elif shape.numbers.get("kda.gate_lower_bound", -math.inf) > -math.inf:
-        decay = g.same(g.same(g.same(g.same(g.view(decay, head, heads, u), *scales))))
-    else:
-        decay = g.same(g.view(g.same(decay), head, heads, u), *scales)
-    decay = g.view(decay, head, heads, s.each, s.slots)
-    beta = g.same(g.view(b.mm(b.lw(layer, "ssm_beta.weight"), x), 1, heads, s.each, s.slots))
-    if bailing:
-        q, k = states.unit(b, parts[0]), states.unit(b, parts[1])
-        state = g.view(s.read(s_cache, shape.state_s), head, head, heads, s.slots)
-    else:
-        state = g.view(s.read(s_cache, shape.state_s), head, head, heads, s.slots)
-        q, k = states.unit(b, parts[0]), states.unit(b, parts[1])
-    out = g.cont(states.delta(b, s, s_cache, q, k, parts[2], decay, beta, state, head, heads))
-    flat = g.view(x, x.ne[0], u)
-    if b.arch == "kimi-k3":
-        gate = b.mm(b.lw(layer, "ssm_g.weight"), flat)
-    else:
-        gate = b.mm(b.lw(layer, "ssm_g_a.weight"), x)
-        if not bailing:
-            gate = b.mm(b.lw(layer, "ssm_g_b.weight"), gate)
-    return g.view(out, head, heads, u), g.view(gate, head, heads, u)
-
-
-def kda_layer(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
-    """One layer of delta attention with its output projection."""
-    g, shape, u = b.g, b.shape, b.u
-    inner = shape.heads[0] * shape.integer("kda.head_dim")
-    out, gate = _delta(b, s, layer, x, shape.integer("ssm.conv_kernel") or 4)
-    normed = b.norm(out, b.lw(layer, "ssm_norm.weight"))
-    mixed = g.same(normed, g.same(gate))
-    return b.mm(b.lw(layer, "attn_output.weight"), g.cont(mixed, (inner, u, 1, 1)))
 
 
 # Bailing 3 ----------------------------------------------------------------------------------------------------------
@@ -186,10 +137,9 @@ def bailing_experts(b: Build, layer: int, middle: Tensor) -> Tensor:
     g = b.g
     cur = b.lnorm(layer, "ffn_norm", middle)
     if layer < b.shape.integer("leading_dense_block_count"):
-        return g.same(b.ffn(layer, cur), middle)
+        return g.same(b.ffn(layer, cur, clamped=b.clamps("swiglu_clamp_shexp", layer)), middle)
     out = routed(b, layer, cur)
-    shared = b.ffn(layer, cur, up="ffn_up_shexp", gate="ffn_gate_shexp", down="ffn_down_shexp")
-    return g.same(g.same(out, shared), middle)
+    return g.same(g.same(out, shared(b, layer, cur)), middle)
 
 
 def routed(b: Build, layer: int, x: Tensor) -> Node:
@@ -200,7 +150,14 @@ def routed(b: Build, layer: int, x: Tensor) -> Node:
         gating=gate_name(_ROUTER, b.shape.integer("expert_gating_func")),
         norm=bool(b.shape.integer("expert_weights_norm")),
         scale=b.number("expert_weights_scale") not in (0.0, 1.0),
+        clamped=b.clamps("swiglu_clamp_exp", layer),
     )
+
+
+def shared(b: Build, layer: int, x: Tensor) -> Node:
+    """The expert that every token passes."""
+    clamped = b.clamps("swiglu_clamp_shexp", layer)
+    return b.ffn(layer, x, up="ffn_up_shexp", gate="ffn_gate_shexp", down="ffn_down_shexp", clamped=clamped)
 
 
 def _latent(b: Build, layer: int, x: Tensor, q: Node, rope: bool) -> Tensor:

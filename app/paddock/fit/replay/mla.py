@@ -46,7 +46,7 @@ def build(b: Build) -> None:
             cur = g.same(cur)
         x = g.same(cur, middle)
     cur = b.norm(x, b.w("output_norm.weight"))
-    b.outputs.append(cur)
+    b.embed(cur)
     if small:
         cur = g.same(cur)
     out = b.mm(b.output_weight(), cur, b.w("output.scale") if small or b.arch == "plm" else None)

@@ -19,6 +19,9 @@ nemotron_h_moe qwen35moe qwen3moe qwen3next qwen4exp""")
 _SHARED_SCALES = names("""cohere2moe deepseek32 dots3note glm-dsa hy_v3 nemotron_h nemotron_h_moe qwen35moe
 qwen3next qwen4exp""")
 
+_IMAGE_TOKENS = 8192
+"""Logits that Chameleon hides."""
+
 
 class Build(Attending):
     """One context's graph while it grows. `u`: tokens of the micro-batch, `n_out`: rows that give logits."""
@@ -272,9 +275,9 @@ class Build(Attending):
             embd = self.mm(classes, cur)
             embd = embd if bias is None else g.same(embd, bias)
             g.expand(embd)
-            self.outputs.append(embd)
+            self.embed(embd)
         else:
-            self.outputs.append(cur)
+            self.embed(cur)
         head = self.w("token_embd.weight") if self.arch == "bitnet" else self.output_weight()
         if head is not None:
             cur = self.mm(head, cur, self.w("output.scale"))
@@ -283,8 +286,55 @@ class Build(Attending):
                 cur = g.same(cur, bias)
             for _ in range(logit_scale):
                 cur = g.same(cur)
+            if self.arch == "chameleon":
+                hidden = Node(KEEP, (), F32, (_IMAGE_TOKENS, 1, 1, 1), 4 * _IMAGE_TOKENS)
+                cur = g.fresh(cur, g.same(hidden))
             self.outputs.append(cur)
         g.expand(cur)
+
+    def embed(self, x: Tensor) -> None:
+        """These rows are embeddings."""
+        self.embedded = x
+        self.outputs.append(x)
+
+    def pool(self) -> None:
+        """The rows of each sequence joined, with --embeddings (build_pooling and build_dense_out)."""
+        g, kind, x = self.g, self.sizes.pooling, self.embedded
+        if x is None:
+            return
+        cur: Tensor = x
+        classed = self.shape.integers.get("classifier.pooling_type", 1 if self.arch == "modern-bert" else 0)
+        by_mean = kind == "mean" or (kind == "rank" and classed == 1)
+        if by_mean:
+            weights = g.input(F32, self.u, self.sizes.slots)
+            cur = g.new([g.cont(g.view(x, x.ne[1], x.ne[0], size=x.size)), weights], x.ne[0], self.sizes.slots)
+        elif kind != "none":
+            cur = g.rows(x, g.input(I32, self.sizes.slots))
+        if kind == "rank":
+            cur = self._rank(cur)
+        g.expand(cur)
+        second, bias, third = (self.w(n) for n in ("dense_2.weight", "dense_2.bias", "dense_3.weight"))
+        cur = cur if second is None else self.mm(second, cur)
+        cur = cur if bias is None else g.same(cur, bias)
+        cur = cur if third is None else self.mm(third, cur)
+        g.expand(cur)
+        cur.base.is_output = True
+
+    def _rank(self, cur: Tensor) -> Tensor:
+        """The classification head of a reranker."""
+        g = self.g
+        for name in ("cls", "cls.output"):
+            weight, bias = self.w(f"{name}.weight"), self.w(f"{name}.bias")
+            if weight is None:
+                continue
+            cur = self.mm(weight, cur)
+            if bias is not None:
+                cur = g.same(cur, bias)
+            if name == "cls":
+                cur = g.same(cur)
+                norm = self.w("cls.norm.weight")
+                cur = cur if norm is None else self.norm(cur, norm, None, True)
+        return g.same(cur) if self.arch in ("qwen3", "qwen3vl") else cur
 
     def mark(self) -> None:
         for tensor in self.outputs:

@@ -6,7 +6,7 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import dense, encoders, gemma, hybrid, hyper, linear, mla, mtp, plan, rwkv
+from paddock.fit.replay import dense, encoders, gemma, hybrid, hyper, linear, mla, mtp, own, plan, rwkv
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
@@ -23,6 +23,8 @@ def _grow(b: Build) -> None:
         mla.build(b)
     elif arch in hybrid.GRAPHED:
         hybrid.build(b)
+    elif arch in own.GRAPHED:
+        own.build(b)
     elif arch in hyper.GRAPHED:
         hyper.build(b)
     elif arch in linear.GRAPHED:
@@ -37,6 +39,8 @@ def _grow(b: Build) -> None:
         dense.build(b)
     else:
         raise NotDescribedError
+    if b.sizes.embeddings and not b.sizes.mtp:
+        b.pool()
 
 
 def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> closed.ComputeEstimate | None:

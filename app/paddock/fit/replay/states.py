@@ -62,7 +62,7 @@ def _copied(b: Build, source: Tensor, cache: Node) -> Node:
     return node
 
 
-def _last(b: Build, joined: Node, kept: int) -> View:
+def last(b: Build, joined: Node, kept: int) -> View:
     """The last columns of a convolution's input: strided, so a copy of it spans nearly all."""
     long, wide, slots = joined.ne[0], joined.ne[1], joined.ne[2]
     return b.g.view(joined, kept, wide, slots, size=4 * (long * (wide * slots - 1) + kept))
@@ -98,12 +98,12 @@ def mamba(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     dt = _biased(b, b.mm(b.lw(layer, "ssm_dt.weight"), dt), b.lw(layer, "ssm_dt.bias"))
     wide = g.view(cur, 1, inner, s.each, s.slots)
     out = _scanned(b, s, s_cache, wide, dt, b.lw(layer, "ssm_a"), gate_b, gate_c, inner, state, 1)
-    y = g.same(g.view(out, inner, s.each, s.slots), g.same(cur, *_known(b.lw(layer, "ssm_d"))))
+    y = g.same(g.view(out, inner, s.each, s.slots), g.same(cur, *known(b.lw(layer, "ssm_d"))))
     y = g.new([g.cont(z), y], inner, s.each, s.slots)
     return b.mm(b.lw(layer, "ssm_out.weight"), y, b.lw(layer, "ssm_out.scale"))
 
 
-def _known(*nodes: Node | None) -> list[Node]:
+def known(*nodes: Node | None) -> list[Node]:
     return [n for n in nodes if n is not None]
 
 
@@ -116,9 +116,9 @@ def _convolved(b: Build, s: States, layer: int, history: Tensor, x: Tensor, cach
     g = b.g
     joined = g.new([g.view(history, conv - 1, wide, s.slots), x], conv - 1 + s.each, wide, s.slots)
     for _ in range(min(s.each, s.snapshots)):
-        s.store(_last(b, joined, conv - 1), cache)
+        s.store(last(b, joined, conv - 1), cache)
     weight = b.lw(layer, "ssm_conv1d.weight")
-    cur = g.new([joined, *_known(weight)], wide, s.each, s.slots)
+    cur = g.new([joined, *known(weight)], wide, s.each, s.slots)
     return g.same(_biased(b, cur, b.lw(layer, "ssm_conv1d.bias")))
 
 
@@ -172,7 +172,7 @@ def mamba2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     gates = [g.view(cur, state, groups, s.each, s.slots, size=4 * (wide * (u - 1) + groups * state)) for _ in range(2)]
     dt = _biased(b, g.cont(dt_in), b.lw(layer, "ssm_dt.bias"))
     out = _scanned(b, s, s_cache, x_in, dt, b.lw(layer, "ssm_a"), gates[0], gates[1], inner, state, s.snapshots)
-    y: Tensor = g.same(g.view(out, head, heads, s.each, s.slots), g.same(x_in, *_known(b.lw(layer, "ssm_d"))))
+    y: Tensor = g.same(g.view(out, head, heads, s.each, s.slots), g.same(x_in, *known(b.lw(layer, "ssm_d"))))
     y = g.new([g.cont(z), y], head, heads, s.each, s.slots)
     if b.lw(layer, "ssm_norm.weight") is not None:
         y = b.norm(g.view(y, inner // groups, groups, s.each, s.slots), b.lw(layer, "ssm_norm.weight"))
@@ -202,8 +202,8 @@ def plamo2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
         wide if groups else inner,
         s.slots,
     )
-    s.store(_last(b, joined, conv - 1), r_cache)
-    cur = g.same(g.new([joined, *_known(b.lw(layer, "ssm_conv1d.weight"))], inner, s.each, s.slots))
+    s.store(last(b, joined, conv - 1), r_cache)
+    cur = g.same(g.new([joined, *known(b.lw(layer, "ssm_conv1d.weight"))], inner, s.each, s.slots))
     mixed = b.mm(b.lw(layer, "ssm_x.weight"), cur)
     row, rank = mixed.ne[0], max(64, shape.embedding // 16)
     gates = [
@@ -251,8 +251,8 @@ def short_convolution(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
         [g.view(history, kept, wide, s.slots), g.view(mixed, s.each, wide, s.slots)], kept + s.each, wide, s.slots
     )
     for _ in range(min(s.each, s.snapshots)):
-        s.store(_last(b, joined, kept), cache)
-    out = g.new([joined, *_known(b.lw(layer, "shortconv.conv.weight"))], wide, s.each, s.slots)
+        s.store(last(b, joined, kept), cache)
+    out = g.new([joined, *known(b.lw(layer, "shortconv.conv.weight"))], wide, s.each, s.slots)
     y = g.same(parts[1], out)
     return b.mm(b.lw(layer, "shortconv.out_proj.weight"), y)
 
@@ -299,9 +299,9 @@ def gated_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     history = s.read(r_cache, shape.state_r)
     joined = g.new([g.view(history, conv - 1, wide, s.slots), mixed], conv - 1 + s.each, wide, s.slots)
     for _ in range(s.snapshots):
-        s.store(_last(b, joined, conv - 1), r_cache)
+        s.store(last(b, joined, conv - 1), r_cache)
     state = g.view(s.read(s_cache, shape.state_s), head, head, v_heads, s.slots)
-    cur = g.same(g.new([joined, *_known(b.lw(layer, "ssm_conv1d.weight"))], wide, s.each, s.slots))
+    cur = g.same(g.new([joined, *known(b.lw(layer, "ssm_conv1d.weight"))], wide, s.each, s.slots))
     span = 4 * (wide * (u - 1))
     q: Tensor = unit(b, g.view(cur, key, k_heads, s.each, s.slots, size=span + 4 * key * k_heads))
     k: Tensor = unit(b, g.view(cur, key, k_heads, s.each, s.slots, size=span + 4 * key * k_heads))
@@ -356,59 +356,5 @@ def _gates(b: Build, s: States, layer: int, x: Tensor, k_heads: int, v_heads: in
         alpha = g.view(
             b.mm(b.lw(layer, "ssm_alpha.weight"), x, b.lw(layer, "ssm_alpha.scale")), v_heads, s.each, s.slots
         )
-    decay = g.same(g.same(g.same(alpha, *_known(b.lw(layer, "ssm_dt.bias")))), *_known(b.lw(layer, "ssm_a")))
+    decay = g.same(g.same(g.same(alpha, *known(b.lw(layer, "ssm_dt.bias")))), *known(b.lw(layer, "ssm_a")))
     return g.view(decay, 1, v_heads, s.each, s.slots), g.view(beta, 1, v_heads, s.each, s.slots)
-
-
-def kimi_delta(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
-    """Kimi's delta attention: a convolution each for q, k and v, a decay per channel."""
-    g, shape, u = b.g, b.shape, b.u
-    heads, head, conv = shape.heads[0], shape.integer("kda.head_dim"), shape.integer("ssm.conv_kernel") or 4
-    inner = heads * head
-    r_cache, s_cache = s.cache(layer, shape.state_r), s.cache(layer, shape.state_s)
-    history = s.read(r_cache, shape.state_r)
-    parts = [kda_part(b, s, layer, name, x, history, r_cache, inner, head, heads, conv) for name in "qkv"]
-    rank = b.mm(b.lw(layer, "ssm_f_a.weight"), x)
-    decay: Tensor = g.same(g.same(b.mm(b.lw(layer, "ssm_f_b.weight"), rank), *_known(b.lw(layer, "ssm_dt.bias"))))
-    scale = b.lw(layer, "ssm_a")
-    decay = g.same(g.view(decay, head, heads, u), *([g.view(scale, 1, heads)] if scale is not None else []))
-    decay = g.view(decay, head, heads, s.each, s.slots)
-    beta = g.same(g.view(b.mm(b.lw(layer, "ssm_beta.weight"), x), 1, heads, s.each, s.slots))
-    state = g.view(s.read(s_cache, shape.state_s), head, head, heads, s.slots)
-    q, k = unit(b, parts[0]), unit(b, parts[1])
-    result = g.new([q, k, parts[2], decay, beta, state], inner, u + head * s.slots)
-    out = g.cont(g.view(result, head, heads, s.each, s.slots, size=4 * inner * u))
-    s.store(g.view(result, head * head * heads, s.slots), s_cache)
-    gate = b.mm(b.lw(layer, "ssm_g_b.weight"), b.mm(b.lw(layer, "ssm_g_a.weight"), g.view(x, x.ne[0], u)))
-    normed = b.norm(g.view(out, head, heads, u), b.lw(layer, "ssm_norm.weight"))
-    mixed = g.same(normed, g.same(g.view(gate, head, heads, u)))
-    return b.mm(b.lw(layer, "attn_output.weight"), g.cont(mixed, (inner, u, 1, 1)))
-
-
-def kda_part(
-    b: Build,
-    s: States,
-    layer: int,
-    name: str,
-    x: Tensor,
-    history: Tensor,
-    cache: Node,
-    inner: int,
-    head: int,
-    heads: int,
-    conv: int,
-) -> Tensor:
-    """One of q, k and v: projected, convolved with its history, activated."""
-    g, u = b.g, b.u
-    projected: Tensor = b.mm(b.lw(layer, f"attn_{name}.weight"), x)
-    joined = g.new(
-        [g.view(history, conv - 1, inner, s.slots), g.view(projected, inner, s.each, s.slots)],
-        conv - 1 + s.each,
-        inner,
-        s.slots,
-    )
-    for _ in range(s.snapshots):
-        s.store(_last(b, joined, conv - 1), cache)
-    weight = b.lw(layer, f"ssm_conv1d_{name}.weight")
-    cur = g.new([joined, *([g.view(weight, conv, inner)] if weight is not None else [])], inner, s.each, s.slots)
-    return g.view(g.same(g.view(cur, inner, u)), head, heads, s.each, s.slots)
