@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, QSettings, Qt, QTimer, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -45,6 +45,7 @@ from paddock.server.model import State
 
 NARROW = 1000
 LOW = 640
+_FIRST_PAGE_MS = 40
 _PAGES = (("models", "ModelsPage"), ("launch", "LaunchPage"), ("run", "RunPage"), ("sessions", "SessionsPage"),
           ("bench", "BenchPage"), ("settings", "SettingsPage"))
 
@@ -95,6 +96,10 @@ class MainWindow(QMainWindow):
         self.dock.stopPressed.connect(self.stop)
         self._rail = self._make_rail()
         self.setCentralWidget(self._body())
+
+    def _show_first(self) -> None:
+        if self._current not in self._pages:
+            self.show_page(self._current)
 
     @Slot()
     def rebuild(self) -> None:
@@ -216,6 +221,9 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.desk.set_visible(True)
+        if self._current not in self._pages:
+            # After the first paint: rail and dock are there while the page's libraries are read.
+            QTimer.singleShot(_FIRST_PAGE_MS, self, self._show_first)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -378,7 +386,9 @@ class MainWindow(QMainWindow):
             self.resize(1280, 800)
         self._dock_wish.update(self.desk.workspace.settings.dock_folded)
         page = settings.value("page")
-        self.show_page(page if page in self._buttons else next(iter(self._buttons)))
+        self._current = page if isinstance(page, str) and page in self._buttons else next(iter(self._buttons))
+        self._buttons[self._current].setChecked(True)
+        self._arrange()
 
 
 def _page_exists(name: str, class_name: str) -> bool:
