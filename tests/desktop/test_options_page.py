@@ -558,8 +558,26 @@ def test_narrow_windows_get_a_box_for_the_groups_and_help_on_demand(view: Option
     assert view.group_box.isVisible()
     view.help_button.click()
     assert view.help.isVisible()
+    assert not view.list.isVisible()
+    view.help_button.click()
+    assert view.list.isVisible()
     at = view.group_box.findData("sampling")
     view.group_box.activated.emit(at)
+    assert view.list.seen() == "sampling"
+    view.resize(1216, 600)
+    assert view.left.isVisible()
+    assert view.help.width() < 400
+
+
+def test_what_is_read_stays_where_it_is_while_rows_above_grow(qtbot, view: OptionsView, planned: Desk,
+                                                             workspace: WorkspaceDouble) -> None:
+    view._go_to("sampling")
+    heading = view.list.heading("sampling")
+    assert heading is not None
+    before = heading.mapTo(view, heading.rect().topLeft()).y()
+    long = Text("This is a long sentence that needs several lines of the narrow column at the right of the row.")
+    refuse(workspace, qtbot, planned, *(Issue("x", Severity.WARNING, name, long) for name in ("model", "ctx-size")))
+    assert heading.mapTo(view, heading.rect().topLeft()).y() == before
     assert view.list.seen() == "sampling"
 
 

@@ -37,7 +37,7 @@ _LOUD = Text("Much more output.")
 
 _CUDA = (
     Variable("CUDA_VISIBLE_DEVICES", Text("Cards that CUDA sees"),
-             Text("Numbers or UUIDs of the cards to use, in this order. An empty value hides all of them."),
+             Text("Numbers or UUIDs of the cards to use, in this order; -1 hides all of them."),
              ("cuda",), Text("The names CUDA0, CUDA1 are counted anew among those that are left.")),
     Variable("CUDA_DEVICE_ORDER", Text("How CUDA numbers cards"),
              Text("PCI_BUS_ID numbers cards as the driver does, FASTEST_FIRST puts the fastest first."), ("cuda",),

@@ -190,7 +190,10 @@ class ChoiceEditor(Editor):
 
     @Slot(int)
     def _chosen(self, index: int) -> None:
-        self._typed(str(self.box.itemData(index)))
+        value = str(self.box.itemData(index))
+        if self.free:
+            self.box.setCurrentText(value)
+        self._typed(value)
 
     @Slot()
     def _entered(self) -> None:
@@ -269,8 +272,10 @@ class _LineEditor(Editor):
         """Put what is typed into the plan."""
         raise NotImplementedError
 
-    @staticmethod
-    def _show(line: QLineEdit, text: str) -> None:
+    def _show(self, line: QLineEdit, text: str) -> None:
+        if not text and line.hasFocus() and line.text() == self.entry.default:
+            # The default is left out of the plan; while it is being typed it stays in the field all the same.
+            return
         if line.text() != text:
             with QSignalBlocker(line):
                 line.setText(text)

@@ -21,6 +21,7 @@ VARIABLE = "env:"
 STRAY = "stray-words"
 _FIRST = ("spec-type", "spec-draft-model", "spec-draft-hf")
 """What others of their group wait for."""
+_TAKE_DEVICES = ("device", "spec-draft-device")
 _SPACE = re.compile(r"\s+")
 
 
@@ -39,6 +40,8 @@ class Entry:
     option: Option | None = None
     variable: Variable | None = None
     theirs: EngineOption | None = None
+    devices: tuple[str, ...] = ()
+    """The engine's devices, where the option takes their names."""
     inherited: str | None = None
     """The value that the variable has in our own environment."""
 
@@ -70,7 +73,7 @@ class Entry:
         own = self.option.choices if self.option is not None else self.variable.choices if self.variable else ()
         theirs = self.theirs.choices if self.theirs is not None else ()
         if self.option is None or self.kind in (Kind.ENUM, Kind.LIST):
-            return tuple(dict.fromkeys((*own, *theirs)))
+            return tuple(dict.fromkeys((*own, *theirs, *self.devices)))
         return own
 
     @cached_property
@@ -194,8 +197,9 @@ def _known(plan: Plan, engine: Engine | None) -> list[Entry]:
             continue
         if verified and theirs is None and plan.find(option.id) is not None:
             continue
+        names = tuple(d.name for d in engine.devices) if engine is not None and option.id in _TAKE_DEVICES else ()
         out.append(Entry(option.id, str(option.group), str(option.label), _spellings(option, engine), option.kind,
-                         option, theirs=theirs))
+                         option, theirs=theirs, devices=("none", *names) if names else ()))
     return out
 
 

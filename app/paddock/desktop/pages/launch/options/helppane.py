@@ -128,7 +128,7 @@ class HelpPane(QWidget):
         self._add(tr("Values"), "  ".join(entry.choices), "mono")
         if entry.option is not None and entry.kind in (Kind.INT, Kind.FLOAT, Kind.RANGE):
             span = bounds(entry.option.low, entry.option.high, entry.option.open_low)
-            self._add(tr("Range"), f"{span} {entry.unit}".strip())
+            self._add(tr("Range"), tr("{range}, in {unit}", range=span, unit=entry.unit) if span and entry.unit else span)
         self._add(tr("Default"), entry.default or "", "mono")
         self._add(tr("Now"), self._said(entry, state.value), "mono")
         if state.changed:

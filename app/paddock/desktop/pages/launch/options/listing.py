@@ -102,11 +102,24 @@ class OptionList(QScrollArea):
     def show_blocks(self, blocks: Sequence[Block], states: Mapping[str, RowState], effects: Mapping[str, str],
                     reasons: Mapping[str, dict[str, str]], terms: Sequence[str], searching: bool) -> None:
         """Lay the rows out anew and fill those that are visible."""
+        anchor = self._anchor()
         self._blocks, self._states, self._effects = blocks, states, effects
         self._reasons, self._terms, self._searching = reasons, terms, searching
         self._layout()
+        self._hold(anchor)
         self.realize()
         self._warming.start()
+
+    def _anchor(self) -> tuple[str, int]:
+        """What stands at the top, and how far it is scrolled: rows above it may grow without moving what is read."""
+        low = self.verticalScrollBar().value()
+        top = next((i for i in self._items if i.top + i.height > low), None)
+        return (top.key, low - top.top) if top is not None else ("", 0)
+
+    def _hold(self, anchor: tuple[str, int]) -> None:
+        item = next((i for i in self._items if i.key == anchor[0]), None)
+        if item is not None and self.verticalScrollBar().value() > 0:
+            self.verticalScrollBar().setValue(item.top + min(anchor[1], item.height))
 
     def listed(self) -> list[str]:
         """The rows that are listed, folded ones left out."""

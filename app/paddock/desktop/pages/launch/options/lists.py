@@ -195,12 +195,10 @@ class RepeatEditor(Editor):
 class PrefixEditor(TextEditor):
     """The words before the engine, quoted as a shell takes them; kept as separate words."""
 
-    STARTS = (("numactl --interleave=all", "numactl --interleave=all"), ("taskset -c 0-7", "taskset -c 0-7"),
-              ("nice -n 10", "nice -n 10"))
-
     def __init__(self, desk: Desk, entry: Entry) -> None:
         super().__init__(desk, entry)
         self.line.setPlaceholderText(tr("nothing"))
+        self._before: tuple[str, ...] = ()
 
     @Slot()
     def commit(self) -> None:
@@ -208,6 +206,7 @@ class PrefixEditor(TextEditor):
         try:
             found = words(self.line.text())
         except ValueError:
+            self._before = self.desk.plan.prefix
             self.problem = tr("A quotation mark is never closed: nothing was changed.")
             mark_error(self.line, True)
             self.touched.emit()
@@ -219,13 +218,11 @@ class PrefixEditor(TextEditor):
         else:
             self.touched.emit()
 
-    def start(self, text: str) -> None:
-        """Put this wrapper in front of what is there."""
-        self.desk.edit(put(self.entry, self.desk.plan, (*words(text), *self.desk.plan.prefix)))
-
     def sync(self, state: RowState) -> None:
-        if not self.problem:
-            super().sync(state)
+        if self.problem and self.desk.plan.prefix == self._before:
+            return
+        self.problem = ""
+        super().sync(state)
 
 
 class KeptEditor(Editor):

@@ -91,13 +91,15 @@ class OptionsView(QWidget):
                        margins=(16, 10, 16, 9))
         self.bar.setStretch(1, 1)
         self.search.setMinimumWidth(theme().px(120))
-        self.middle = panel("base", column(self.bar, rule(), self.list, self.empty, gap=0))
+        self.body = column(self.list, self.empty, gap=0)
+        self.middle = panel("base", column(self.bar, rule(), self.body, gap=0))
         self.left = panel("base", column(self.groups, gap=0, margins=(0, 6, 0, 0)))
         self.left.setFixedWidth(theme().px(GROUPS_WIDTH))
         self.help.setFixedWidth(theme().px(HELP_WIDTH))
         self._rules = (rule(vertical=True), rule(vertical=True))
         line = row(self.left, self._rules[0], self.middle, self._rules[1], self.help, gap=0)
         line.setStretch(2, 1)
+        self.line = line
         self.setLayout(line)
         # Said outright: the panes beside the list must not keep the window from becoming narrow.
         self.setMinimumWidth(theme().px(480))
@@ -230,8 +232,8 @@ class OptionsView(QWidget):
         self._fill_box(rows)
         self.count.setText(tr("{shown} of {total}", shown=len(shown), total=len(self._entries)))
         self._count_filters()
-        self.list.setVisible(bool(shown))
         self.empty.setVisible(not shown)
+        self._arrange()
         self._count_waiting()
         self.list.show_blocks(blocks, self.states, self._effects, self._reasons, terms, searching)
         if shown and self.list.current not in self.list.listed():
@@ -351,12 +353,26 @@ class OptionsView(QWidget):
         narrow = self.width() < theme().px(NARROW)
         helping = narrow and self.help_button.isChecked()
         self.help_button.setVisible(narrow)
+        self.help_button.setToolTip(tr("Back to the options") if helping else tr("Show help"))
         self.group_box.setVisible(narrow)
         self.left.setVisible(not narrow)
         self.count.setVisible(not narrow)
         self._rules[0].setVisible(not narrow)
         self._rules[1].setVisible(not narrow)
+        self._place_help(narrow)
         self.help.setVisible(not narrow or helping)
+        if narrow:
+            self.list.setVisible(not helping and not self.empty.isVisibleTo(self.middle))
+        else:
+            self.list.setVisible(not self.empty.isVisibleTo(self.middle))
+
+    def _place_help(self, narrow: bool) -> None:
+        """Beside the list; in narrow windows in its place, when it is asked for."""
+        if narrow == (self.body.indexOf(self.help) >= 0):
+            return
+        (self.body if narrow else self.line).addWidget(self.help)
+        self.help.setMinimumWidth(0 if narrow else theme().px(HELP_WIDTH))
+        self.help.setMaximumWidth(16777215 if narrow else theme().px(HELP_WIDTH))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
