@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from paddock.desktop.icons import icon
 from paddock.desktop.parts.basic import Label, button, column, row
+from paddock.desktop.parts.clamp import ClampLabel
 from paddock.desktop.parts.signs import StateLabel, state_word
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -66,7 +67,8 @@ class Control(QWidget):
         self._desk = desk
         self._full = full
         self.state = StateLabel()
-        self.note = Label("", "caption", "text2", wrap=full, elide=None if full else "end")
+        self.note: Label | ClampLabel = ClampLabel(3, "caption", "text2", top=True) if full else \
+            Label("", "caption", "text2", elide="end")
         self.button: QPushButton = button(tr("Launch"), "play", self._pressed, primary=True)
         self._stop = False
         if full:
@@ -77,6 +79,7 @@ class Control(QWidget):
         else:
             words = column(None, self.state, self.note, None, gap=0)
             self.note.setMinimumWidth(theme().px(100))
+            self.state.setMaximumWidth(theme().px(190))
             self.button.setMinimumWidth(theme().px(94))
             self.setLayout(row(words, self.button, gap=12))
         self._timer = QTimer(self)
@@ -109,6 +112,9 @@ class Control(QWidget):
             return run.url.removeprefix("http://")
         if not self._full:
             return ""
+        found = run.exit.diagnosis if run is not None and run.exit is not None else None
+        if found is not None and state in (State.FAILED, State.CRASHED):
+            return f"{found.cause} {found.advice}"
         if self._desk.machine is None:
             return tr("Reading this computer…")
         record, preview = self._desk.record, self._desk.preview

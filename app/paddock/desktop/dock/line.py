@@ -68,6 +68,7 @@ class LineEdit(QPlainTextEdit):
         self._setting = False
         self.setAccessibleName(tr("Command line"))
         self.setAccessibleDescription(tr("Return applies what you write here, Escape takes it back."))
+        self.setPlaceholderText(tr("Write or paste a llama-server command line here"))
         self.setTabChangesFocus(True)
         self.setAcceptDrops(False)  # a model file dropped here is meant for the window
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if lines > 1 else

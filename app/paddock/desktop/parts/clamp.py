@@ -12,9 +12,10 @@ from paddock.desktop.theme import theme
 class ClampLabel(QWidget):
     """`setText(first, second)`: the second sentence is quieter and goes first when there is no room."""
 
-    def __init__(self, lines: int = 2, kind: str = "note", parent: QWidget | None = None) -> None:
+    def __init__(self, lines: int = 2, kind: str = "note", role: str = "text", top: bool = False,
+                 parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._most, self._kind = lines, kind
+        self._most, self._kind, self._role, self._top = lines, kind, role, top
         self._text, self._second = "", ""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(theme().px(90))
@@ -29,9 +30,12 @@ class ClampLabel(QWidget):
         self.setToolTip(whole)
         self.update()
 
-    def text(self) -> str:
+    def full_text(self) -> str:
         """Both sentences, unshortened."""
         return f"{self._text} {self._second}".strip()
+
+    def text(self) -> str:
+        return self.full_text()
 
     @Slot()
     def _restyle(self) -> None:
@@ -62,13 +66,13 @@ class ClampLabel(QWidget):
             lines = lines + after if own + len(after) <= self._most else both
         spacing = painter.fontMetrics().lineSpacing()
         shown = lines[:self._most]
-        top = max(0.0, (self.height() - spacing * len(shown)) / 2)
+        top = 0.0 if self._top else max(0.0, (self.height() - spacing * len(shown)) / 2)
         for index, line in enumerate(shown):
             last = index == self._most - 1 and len(lines) > self._most
             if last:
                 rest = " ".join(lines[index:])
                 line = painter.fontMetrics().elidedText(rest, Qt.TextElideMode.ElideRight, self.width())
-            painter.setPen(t.color("text2" if self._second and lines is not both and index >= own else "text"))
+            painter.setPen(t.color("text2" if self._second and lines is not both and index >= own else self._role))
             place = QRectF(0, top + index * spacing, self.width(), spacing)
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, line)
 

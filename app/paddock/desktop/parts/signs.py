@@ -212,13 +212,14 @@ class StateLabel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._icon = IconLabel("circle", 16, "unk")
-        self._words = Label("")
+        self._words = Label("", elide="end")
+        # Its own width where there is room, shortened where there is not.
+        self._words.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         box = QHBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(6)
         box.addWidget(self._icon)
-        box.addWidget(self._words)
-        box.addStretch(1)
+        box.addWidget(self._words, 1)
         self.show_state(None)
 
     def show_state(self, state: State | None, words: str | None = None, tone: str | None = None) -> None:

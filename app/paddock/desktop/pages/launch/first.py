@@ -125,8 +125,11 @@ class FirstSteps(QScrollArea):
         self._model.words.setText(self._model_words(found))
         self.choose_model.setVisible(found > 0)
         self.look.setVisible(desk.entries is None)
-        self._title.setText(tr("Two things to find, then you can launch") if not usable else
-                            tr("Choose a model, then you can launch"))
+        if desk.engines is None:
+            self._title.setText(tr("Looking at what is here"))
+        else:
+            self._title.setText(tr("Choose a model, then you can launch") if usable else
+                                tr("Two things to find, then you can launch"))
         self._show_machine()
 
     def _engine_words(self, usable: int) -> str:
