@@ -446,6 +446,11 @@ def test_inherited_variables_are_shown_keys_are_not(qtbot, view: OptionsView, pl
     assert row_of(view, "env:LLAMA_CACHE")._note.default == "inherited /big/cache"
     assert row_of(view, "env:LLAMA_ARG_THREADS")._note.default == "inherited 3, taken out at launch"
     assert row_of(view, "env:HF_TOKEN")._note.default == "inherited •••"
+    assert row_of(view, "env:LLAMA_ARG_THREADS").entry.label == "Threads, by a variable"
+    variables = [key for key in view.list.listed() if key.startswith("env:")]
+    assert set(variables[:3]) == {"env:LLAMA_CACHE", "env:LLAMA_ARG_THREADS", "env:HF_TOKEN"}
+    view.list.choose("env:LLAMA_ARG_THREADS")
+    assert "Paddock takes it out at launch" in view.help.words()
 
 
 def test_another_variable_is_added(qtbot, view: OptionsView, planned: Desk) -> None:

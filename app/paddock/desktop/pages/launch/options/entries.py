@@ -211,7 +211,17 @@ def _spellings(option: Option, engine: Engine | None) -> tuple[str, ...]:
 
 
 def _variables(plan: Plan, environ: Mapping[str, str]) -> list[Entry]:
-    others = [name for name in (*dict(plan.environment), *environ) if name not in BY_NAME]
-    found = [*VARIABLES, *(Variable(name, Text("Another variable"), Text("")) for name in dict.fromkeys(others))]
+    others = [name for name in (*environ, *dict(plan.environment)) if name not in BY_NAME]
+    found = [*VARIABLES, *(_other(name) for name in dict.fromkeys(others))]
+    # What is inherited comes first: nobody looks for what he does not know of.
+    found.sort(key=lambda v: v.name not in environ)
     return [Entry(f"{VARIABLE}{v.name}", ENVIRONMENT, str(v.label), (v.name,),
                   Kind.ENUM if v.choices else Kind.TEXT, variable=v, inherited=environ.get(v.name)) for v in found]
+
+
+def _other(name: str) -> Variable:
+    """A variable outside the table; one that sets an option says which."""
+    found = CATALOGUE.of_env(name)
+    if found is None:
+        return Variable(name, Text("Another variable"), Text(""))
+    return Variable(name, Text("{option}, by a variable", option=found.option.label), found.option.help)

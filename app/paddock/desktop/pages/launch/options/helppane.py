@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 WIDTH = 320
-_LONG = 22
+_BREAK = "\u200b"
+"""Allows a line to end where there is no space."""
+_LONG = re.compile(r"(?<![\w-])(?!-)\S{22,}")
 
 
 class HelpPane(QWidget):
@@ -92,7 +95,7 @@ class HelpPane(QWidget):
         quote = entry.theirs.help.strip() if entry is not None and entry.theirs is not None else ""
         for widget in (self._line, self._from, self.quote):
             widget.setVisible(bool(quote))
-        self.quote.setText(quote)
+        self.quote.setText(breakable(quote))
 
     def words(self) -> str:
         """All rows as text."""
@@ -102,20 +105,16 @@ class HelpPane(QWidget):
             widget = item.widget() if item is not None else None
             if isinstance(widget, Label):
                 parts.append(widget.full_text())
-        return "\n".join([*parts, self.quote.full_text()])
+        return "\n".join([*parts, self.quote.full_text()]).replace(_BREAK, "")
 
     def _add(self, name: str, text: str, kind: str = "note", role: str = "text") -> None:
         if not text:
             return
         at = self._grid.rowCount()
         label = Label(name, "note", "text2", wrap=True)
-        value = Label(text, kind, role, wrap=True)
+        value = Label(breakable(text), kind, role, wrap=True)
         self._grid.addWidget(label, at, 0, Qt.AlignmentFlag.AlignTop)
-        if kind == "mono" and max(map(len, text.split())) > _LONG:
-            # A long name has no place to break: it takes the whole width below its label.
-            self._grid.addWidget(value, at + 1, 0, 1, 2)
-        else:
-            self._grid.addWidget(value, at, 1)
+        self._grid.addWidget(value, at, 1)
 
     def _rows(self, entry: Entry, state: RowState, engine: Engine | None, effect: str) -> None:
         self._trouble(state)
@@ -128,7 +127,9 @@ class HelpPane(QWidget):
         self._add(tr("Values"), "  ".join(entry.choices), "mono")
         if entry.option is not None and entry.kind in (Kind.INT, Kind.FLOAT, Kind.RANGE):
             span = bounds(entry.option.low, entry.option.high, entry.option.open_low)
-            self._add(tr("Range"), tr("{range}, in {unit}", range=span, unit=entry.unit) if span and entry.unit else span)
+            if span and entry.unit:
+                span = tr("{range}, in {unit}", range=span, unit=entry.unit)
+            self._add(tr("Range"), span)
         self._add(tr("Default"), entry.default or "", "mono")
         self._add(tr("Now"), self._said(entry, state.value), "mono")
         if state.changed:
@@ -186,6 +187,11 @@ class HelpPane(QWidget):
             if is_option_variable(name):
                 self._add("", tr("It sets an option: Paddock takes it out at launch, so that what is shown is what "
                                  "runs. Set it here to keep it."))
+
+
+def breakable(text: str) -> str:
+    """Long words, such as lists and names of variables, may break behind their signs; flags stay whole."""
+    return _LONG.sub(lambda word: re.sub(r"([;,/=&?_])", rf"\1{_BREAK}", word[0]), text)
 
 
 def _known(entry: Entry, engine: Engine | None) -> str:

@@ -97,6 +97,8 @@ def _default(entry: Entry) -> str:
         return tr("inherited {value}", value=shown)
     default = shown_default(entry)
     if default:
+        if default == "default":
+            return tr("default: as if not given")
         return tr("default {value}", value=_MINUS.sub("\u2212", default))
     if entry.group == UNKNOWN:
         return ""
@@ -110,7 +112,10 @@ def _range(entry: Entry) -> str:
     option = entry.option
     if option is None or entry.kind not in (Kind.INT, Kind.FLOAT, Kind.RANGE):
         return ""
-    return bounds(option.low, option.high, option.open_low)
+    span = bounds(option.low, option.high, option.open_low)
+    if option.choices:
+        return tr("{range}, or {words}", range=span or tr("a number"), words=", ".join(option.choices))
+    return span
 
 
 def bounds(low: float | None, high: float | None, open_low: bool = False) -> str:
