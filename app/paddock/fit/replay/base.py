@@ -23,7 +23,8 @@ class Base:
     """One context's graph while it grows. `u`: tokens of the micro-batch, `n_out`: rows that give logits."""
 
     def __init__(
-        self, shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str] = frozenset(), probe: bool = False
+        self, shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str] = frozenset(), probe: bool = False,
+        pinned: bool = False,
     ) -> None:
         self.shape, self.sizes, self.weights = shape, sizes, weights
         self.g = Graph()
@@ -35,6 +36,8 @@ class Base:
         self.turned_values = not sizes.flash
         """Values lie transposed in the cache."""
         self.probe = probe
+        self.pinned = pinned
+        """Keep the hints that a running server gives its scheduler: a layer's norms stay on its device."""
         self.layer = -1
         """The layer that is being built, for the hints that a probe keeps."""
         self.staged = any(d.offloads_ops for d in weights.placement.devices)
@@ -228,6 +231,8 @@ class Base:
         cur = g.fresh(x) if layer_norm else g.same(x)
         if self.probe and self.layer >= 0 and (w is not None or b is not None):
             self.pins.append((cur, self.device_of_layer(self.layer)))
+        elif self.pinned and w is not None and w.device >= 0 and w is not self.w("output_norm.weight"):
+            self.pins.append((cur, w.device))
         if w is not None:
             cur = g.same(cur, w)
         if b is not None:

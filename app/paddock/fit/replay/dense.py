@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paddock.fit.architectures import names
 from paddock.fit.replay.nodes import F32, Node, Tensor
 from paddock.fit.replay.parts import Build
@@ -19,7 +21,7 @@ llada-moe rnd1 cogvlm llama-embed""")
 
 def build(b: Build) -> None:
     """The whole graph of a plain architecture."""
-    t = TRAITS.get(b.arch, PLAIN)
+    t = traits(b)
     x = embeddings(b, t)
     cut = b.out_ids()
     layers = list(b.layers())
@@ -31,6 +33,14 @@ def build(b: Build) -> None:
         if b.arch == "nanbeige" and _loop_ends(b, layer):
             x = b.norm(x, b.w("output_norm.weight"))
     ends(b, t, x, cut)
+
+
+def traits(b: Build) -> Traits:
+    """The architecture's order of operations, as the file has it."""
+    found = TRAITS.get(b.arch, PLAIN)
+    if b.arch == "cohere2moe" and not b.number("attention.layer_norm_rms_epsilon"):
+        found = replace(found, layer_norm=True)
+    return found
 
 
 def ends(b: Build, t: Traits, x: Tensor, cut: Node) -> None:
@@ -199,7 +209,7 @@ def ropes(b: Build, t: Traits, layer: int) -> bool:
     if kind == "only_sliding":
         return sliding
     if kind == "cohere2moe":
-        return sliding or layer < shape.integer("leading_dense_block_count")
+        return sliding or layer < shape.integer("leading_dense_block_count") or layer >= shape.layers
     if kind == "three_of_four":
         return (layer + 1) % 4 != 0
     if kind == "llama4":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from paddock.fit.replay import dense, mla
+from paddock.fit.replay import dense, hybrid, linear, mla
 from paddock.fit.replay.nodes import F32, I32, Node, NotDescribedError, Tensor
 from paddock.fit.replay.parts import Build
-from paddock.fit.replay.traits import PLAIN, TRAITS
+from paddock.fit.replay.traits import PLAIN, Traits
 
 _ROWS_FIRST = frozenset({"step35", "mimo2"})
-_FINAL = {"cohere2moe": "output_norm"}
+_CUT_BEFORE = frozenset({"qwen3next", "nemotron_h_moe"})
+"""The rows are cut before the feed-forward already."""
 
 
 def build(b: Build) -> None:
@@ -19,8 +20,23 @@ def build(b: Build) -> None:
     if b.arch in ("deepseek2", "deepseek32", "glm-dsa"):
         middle = g.same(mla.attend(b, layer, b.lnorm(layer, "attn_norm", x)), x)
         cur: Tensor = g.same(dense.feed_forward(b, mla.traits(b), layer, b.lnorm(layer, "ffn_norm", middle)), middle)
+    elif b.arch in ("qwen35", "qwen35moe", "qwen3next"):
+        attended: Tensor = hybrid.gated_attention(b, layer, b.lnorm(layer, "attn_norm", x))
+        skip: Tensor = x
+        if b.arch == "qwen3next":
+            attended, skip = g.rows(attended, cut), g.rows(skip, cut)
+        middle = g.same(attended, skip)
+        normed = b.lnorm(layer, "post_attention_norm", middle)
+        cur = g.same(hybrid.feed_forward(b, PLAIN, layer, normed), middle)
+    elif b.arch == "nemotron_h_moe":
+        middle = g.same(dense.attention(b, Traits(rope="none"), layer, b.lnorm(layer, "attn_norm", x)), x)
+        rows = g.rows(middle, cut)
+        cur = g.same(hybrid.nemotron_experts(b, layer, b.lnorm(layer, "post_attention_norm", rows)), rows)
+    elif b.arch == "bailingmoe3":
+        middle = g.same(linear.bailing_attention(b, layer, b.lnorm(layer, "attn_norm", x)), x)
+        cur = linear.bailing_experts(b, layer, middle)
     elif b.arch in dense.GRAPHED:
-        cur = dense.one_layer(b, TRAITS.get(b.arch, PLAIN), layer, x)
+        cur = dense.one_layer(b, dense.traits(b), layer, x)
     else:
         raise NotDescribedError
     finish(b, layer, cur, cut)
@@ -34,8 +50,9 @@ def joined(b: Build, layer: int) -> Node:
         raise NotDescribedError
     hidden = g.input(F32, b.embd, b.u)
     token = g.rows(table, g.input(I32, b.u))
-    normed_h = b.norm(hidden, b.lw(layer, "nextn.hnorm.weight"))
-    normed_e = b.norm(token, b.lw(layer, "nextn.enorm.weight"))
+    layer_norm = dense.traits(b).layer_norm
+    normed_h = b.norm(hidden, b.lw(layer, "nextn.hnorm.weight"), None, layer_norm)
+    normed_e = b.norm(token, b.lw(layer, "nextn.enorm.weight"), None, layer_norm)
     both = g.new([normed_e, normed_h], 2 * b.embd, b.u)
     return b.mm(b.lw(layer, "nextn.eh_proj.weight"), both, b.lw(layer, "nextn.eh_proj.scale"))
 
@@ -51,13 +68,15 @@ def finish(b: Build, layer: int, cur: Tensor, cut: Node) -> None:
         or (b.lw(layer, "layer_output_norm.weight") if b.arch == "mimo2" else None)
         or b.w("output_norm.weight")
     )
-    cur = b.norm(cur, norm)
+    cur = b.norm(cur, norm, None, dense.traits(b).layer_norm or b.arch == "nemotron_h_moe")
     if not first:
         b.outputs.append(cur)
-        cur = g.rows(cur, cut)
+        cur = cur if b.arch in _CUT_BEFORE else g.rows(cur, cut)
     head = b.lw(layer, "nextn.shared_head_head.weight")
     scale = b.lw(layer, "nextn.shared_head_head.scale") if head is not None else b.w("output.scale")
     out = b.mm(head or b.output_weight(), cur, scale)
+    if b.arch == "cohere2moe" and b.number("logit_scale"):
+        out = g.same(out)
     b.outputs.append(out)
     g.expand(out)
     b.mark()

@@ -48,7 +48,8 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
     placement = weights.placement
     devices = len(placement.devices)
     try:
-        b = Build(shape, sizes, weights, lost=_lost(shape, sizes, levers, weights))
+        pinned = levers.running and placement.offloaded > shape.layers_all and devices > 1
+        b = Build(shape, sizes, weights, lost=_lost(shape, sizes, levers, weights), pinned=pinned)
         _grow(b)
     except NotDescribedError:
         return None
@@ -59,6 +60,7 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
         [*(d.align for d in placement.devices), 32],
         pipeline=closed.pipelined(levers, placement),
         offload=offload,
+        pins=b.pins if pinned else (),
     )
     by_device = dict(enumerate(found[:-1]))
     by_device[HOST] = found[-1]
