@@ -139,6 +139,8 @@ class Levers:
     projector_offload: bool = True
     backend_sampling: bool = False
     problem: Text | None = None
+    running: bool = False
+    """The figures of a running server are wanted, not those of llama.cpp's dry run, which loses some hints."""
 
     @property
     def mtp(self) -> bool:

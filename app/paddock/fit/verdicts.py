@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.fit import estimator
-from paddock.fit.closed import pipelined, tokens
 from paddock.fit.estimator import ContextRows, cant_tell, known
 from paddock.fit.levers import Levers
 from paddock.fit.memory import parts
@@ -52,7 +51,7 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
         unsure = cant_tell(known(model).shape)
         if unsure is not None:
             return _unknown(unsure)
-        levers = Levers.of(plan)
+        levers = running(Levers.of(plan)) if pins else Levers.of(plan)
         devices = available(budgets)
         main = estimator.main_rows(model, levers, devices)
         second = _second(model, draft, levers, devices, main)
@@ -61,10 +60,16 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     except ValueError as error:
         return _unknown(Text("Its metadata does not say enough: {why}.", why=error))
     host = Budget("Host", "host", host_total, host_free)
-    rows = [_device(i, budget, levers, main, second, projector, pins) for i, budget in enumerate(budgets)]
+    rows = [_device(i, budget, levers, main, second, projector) for i, budget in enumerate(budgets)]
     rows.append(_host(host, levers, main, second, projector))
     judged = tuple(_judged(row, levers, i) for i, row in enumerate(rows))
     return _whole(model, levers, main, judged, second is not None)
+
+
+def running(levers: Levers) -> Levers:
+    """For the figures of a running server."""
+    draft = replace(levers.draft, running=True) if levers.draft is not None else None
+    return replace(levers, running=True, draft=draft)
 
 
 def _unknown(reason: Text) -> Estimate:
@@ -78,7 +83,7 @@ def _second(model: ModelFile, draft: ModelFile | None, levers: Levers, devices: 
     return estimator.mtp_rows(model, levers, main) if levers.mtp else None
 
 
-def _three(rows: ContextRows | None, row: int | None, pins: bool, levers: Levers) -> tuple[int, int, int]:
+def _three(rows: ContextRows | None, row: int | None) -> tuple[int, int, int]:
     """(model, context, compute) of a budget row (None = Host)."""
     if rows is None:
         return 0, 0, 0
@@ -87,8 +92,6 @@ def _three(rows: ContextRows | None, row: int | None, pins: bool, levers: Levers
     if device is None:
         return 0, 0, 0
     compute = rows.compute.by_device.get(device, 0)
-    if pins and device > 0 and compute and pipelined(levers, rows.placement) and rows.compute.replayed:
-        compute -= 4 * rows.shape.embedding * 4 * tokens(rows.sizes)
     return rows.model.get(device, 0), rows.context.get(device, 0), compute
 
 
@@ -118,9 +121,9 @@ def _terms(rows: ContextRows, three: tuple[int, int, int], kind: str, draft: tup
 
 
 def _device(row: int, budget: Budget, levers: Levers, main: ContextRows, second: ContextRows | None,
-            projector: ModelFile | None, pins: bool) -> DeviceEstimate:
-    three = _three(main, row, pins, levers)
-    draft = _draft(second, row, pins, levers)
+            projector: ModelFile | None) -> DeviceEstimate:
+    three = _three(main, row)
+    draft = _draft(second, row, levers)
     used = row in {d.row for d in main.placement.devices}
     driver = driver_term(budget.kind.lower()) if used else None
     place, pictures = projector_terms(projector, levers, main)
@@ -129,16 +132,16 @@ def _device(row: int, budget: Budget, levers: Levers, main: ContextRows, second:
     return _filled(budget, three, draft, _terms(main, three, budget.kind.lower(), draft, more))
 
 
-def _draft(second: ContextRows | None, row: int | None, pins: bool, levers: Levers) -> tuple[int, int, int]:
+def _draft(second: ContextRows | None, row: int | None, levers: Levers) -> tuple[int, int, int]:
     """A context on the target's own MTP layers shares its weights: they are counted once."""
-    model, context, compute = _three(second, row, pins, levers)
+    model, context, compute = _three(second, row)
     return (0 if levers.mtp else model), context, compute
 
 
 def _host(budget: Budget, levers: Levers, main: ContextRows, second: ContextRows | None,
           projector: ModelFile | None) -> DeviceEstimate:
-    three = _three(main, None, False, levers)
-    draft = _draft(second, None, False, levers)
+    three = _three(main, None)
+    draft = _draft(second, None, levers)
     place, pictures = projector_terms(projector, levers, main)
     more = [*host_terms(levers, main), *(pictures if place == HOST else [])]
     return _filled(budget, three, draft, _terms(main, three, "host", draft, more))

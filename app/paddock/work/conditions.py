@@ -77,6 +77,16 @@ def _holder(port: int) -> str | None:
     return None
 
 
+def reachable(endpoint: str, patience_s: float = 0.3) -> bool:
+    """Whether anything listens at HOST:PORT."""
+    host, _, port = endpoint.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), patience_s):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
 def free_port(host: str = "127.0.0.1", preferred: int | None = None) -> int:
     """The preferred port if it can be bound, else one that the system picks."""
     if preferred and port_state(host, preferred)[0]:

@@ -30,7 +30,7 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     """See Workspace.preview."""
     engine = engine or engine_of(workspace, plan)
     if machine is None:
-        machine = workspace.machine(engine, again=fresh, rpc=())
+        machine = workspace.machine(engine, again=fresh, rpc=endpoints(plan))
     model, model_error = _read(workspace, plan.get("model"))
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
@@ -42,6 +42,11 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
         issues=tuple(check(plan, model, engine, machine, conditions)),
         command=command_of(workspace, plan, engine, conditions, off) if engine else None,
     )
+
+
+def endpoints(plan: Plan) -> tuple[str, ...]:
+    """The RPC servers that the plan names."""
+    return tuple(part.strip() for part in (plan.get("rpc") or "").split(",") if part.strip())
 
 
 def engine_of(workspace: Workspace, plan: Plan) -> Engine | None:
@@ -112,6 +117,6 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     model = workspace.read_model(path)
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
-    machine = workspace.machine(engine_of(workspace, plan), again=True)
+    machine = workspace.machine(engine_of(workspace, plan), again=True, rpc=endpoints(plan))
     return estimate(model, plan, tuple(budgets) if budgets is not None else budgets_of(machine), draft=draft,
                     projector=projector, host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)

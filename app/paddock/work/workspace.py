@@ -23,6 +23,7 @@ from paddock.store import Database, Profile, Profiles, SessionDetail, load_setti
 from paddock.store.rows import SessionRow
 from paddock.text import Text
 from paddock.work import asking, previewing, resolving, saving
+from paddock.work.conditions import reachable
 from paddock.work.model import Preview
 from paddock.work.run import Run, RunListener
 from paddock.work.starting import adopt_run, start_run
@@ -46,7 +47,7 @@ class Workspace:
         self._lock = threading.RLock()
         self._engines: list[Engine] | None = None
         self._probed: dict[Path, Engine] = {}
-        self._machines: dict[Path | None, Machine] = {}
+        self._machines: dict[tuple[Path | None, tuple[str, ...]], Machine] = {}
         self._models: dict[tuple[str, int, int], ModelFile] = {}
         self._database: Database | None = None
         self._headers = gguf.HeaderCache(self.paths.cache / "headers")
@@ -124,14 +125,21 @@ class Workspace:
     def machine(self, engine: Engine | None, again: bool = False, rpc: Sequence[str] = ()) -> Machine:
         """Facts of this machine with the engine's devices; later calls read the free memory anew when `again`.
 
-        `rpc`: endpoints that the plan names: their devices are asked of the engine (they must be reachable).
+        `rpc`: endpoints that a plan names. Their devices are asked of the engine once, when all of them can be reached
+        (an unreachable one would abort it, and to connect is a session there); else they are left out.
         """
-        key = engine.path if engine else None
-        if rpc and engine is not None:
-            return survey(list_devices(engine, rpc=rpc))
+        key = (engine.path if engine else None, tuple(rpc))
         with self._lock:
             known = self._machines.get(key)
-            if known is None:
+            if known is None and rpc and engine is not None:
+                if not all(map(reachable, rpc)):
+                    return self.machine(engine, again)
+                try:
+                    known = survey(list_devices(engine, rpc=rpc))
+                except AppError:
+                    return self.machine(engine, again)
+                self._machines[key] = known
+            elif known is None:
                 known = self._machines[key] = survey(engine.devices if engine else ())
             elif again:
                 known = self._machines[key] = refresh(known)
