@@ -13,7 +13,6 @@ MIB = 1 << 20
 DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * MIB} for name in ("RPC0", "RPC1")]
 APPROXIMATE = (
     "deepseek4",
-    "qwen4exp",
     "dots3note",
 )
 """Architectures whose graphs are not replayed: their compute is a formula with a band."""

@@ -93,6 +93,7 @@ class Attending(Base):
         softcap: int = 0,
         source: int | None = None,
         bias: Node | None = None,
+        mask: Tensor | None = None,
     ) -> Node:
         """Store, attend, project (build_attn). `source`: the layer whose cache is read, if another.
 
@@ -126,7 +127,7 @@ class Attending(Base):
         if v is not None:
             assert memory.v_ids is not None
             g.expand(g.store(v_cache, self._value_row(layer, v, v_cache), memory.v_ids))
-        cur = self.mha(layer, q, k_cache, v_cache, memory.mask, sinks, softcap, bias)
+        cur = self.mha(layer, q, k_cache, v_cache, memory.mask if mask is None else mask, sinks, softcap, bias)
         out: Tensor = cur
         if memory.v_turn is not None:
             out = self.turned(cur, memory.v_turn)

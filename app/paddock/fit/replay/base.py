@@ -23,7 +23,12 @@ class Base:
     """One context's graph while it grows. `u`: tokens of the micro-batch, `n_out`: rows that give logits."""
 
     def __init__(
-        self, shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str] = frozenset(), probe: bool = False,
+        self,
+        shape: Shape,
+        sizes: Sizes,
+        weights: Weights,
+        lost: frozenset[str] = frozenset(),
+        probe: bool = False,
         pinned: bool = False,
     ) -> None:
         self.shape, self.sizes, self.weights = shape, sizes, weights

@@ -119,7 +119,7 @@ def attend(b: Build, t: Traits, layer: int, x: Tensor) -> Tensor:
     return dense.attention(b, t, layer, x)
 
 
-def gated_attention(b: Build, layer: int, x: Tensor) -> Tensor:
+def gated_attention(b: Build, layer: int, x: Tensor, mask: Tensor | None = None) -> Node:
     """Qwen3-Next: the query's product also gives a gate for the output."""
     g, s, u = b.g, b.shape, b.u
     heads, kv, head = s.heads[layer], s.kv_heads[layer], s.head_k[layer]
@@ -131,7 +131,7 @@ def gated_attention(b: Build, layer: int, x: Tensor) -> Tensor:
     k: Tensor = b.lnorm(layer, "attn_k_norm", g.view(k_raw, head, kv, u))
     gate = g.cont(g.view(both, head, heads, u, size=span), (head * heads, u, 1, 1))
     q, k = g.rope(q, b.inp_pos()), g.rope(k, b.inp_pos())
-    out = b.attention(layer, q, k, v, wo=None)
+    out = b.attention(layer, q, k, v, wo=None, mask=mask)
     return b.project(layer, g.same(out, g.same(gate)), "attn_output")
 
 

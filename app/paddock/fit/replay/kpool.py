@@ -13,22 +13,22 @@ _SMALL_BATCH = 16
 class Pools:
     """The inputs that all layers share."""
 
-    def __init__(self, b: Build, rows: int = 3) -> None:
+    def __init__(self, b: Build, rows: int = 3, gathers: bool = True) -> None:
         g, u, sizes = b.g, b.u, b.sizes
         self.b = b
-        self.rows = rows
+        self.rows, self.gathers = rows, gathers
         """Key-sized pieces per cell: key, gate, pooled key (or key and pooled key)."""
         shape = b.shape
         self.each = shape.integer("attention.indexer.kpool")
         self.size = shape.integer("attention.indexer.key_length")
         self.heads = shape.integer("attention.indexer.head_count")
         top = shape.integer("attention.indexer.top_k")
-        if not self.each or (sizes.ubatch <= _SMALL_BATCH and sizes.context > top + self.each - 1):
+        if not self.each or (gathers and sizes.ubatch <= _SMALL_BATCH and sizes.context > top + self.each - 1):
             raise NotDescribedError
         self.new = max(1, sizes.cells // self.each * sizes.slots)
         self.count = max(64, padded(sizes.cells // self.each * sizes.slots + 1, 64))
         self.best = min(self.count, top // self.each)
-        tail = bool(shape.integers.get("attention.indexer.kpool_select_tail", 1))
+        tail = not gathers or bool(shape.integers.get("attention.indexer.kpool_select_tail", 1))
         self.tail = tail
         self.chosen = self.each * self.best + (self.each - 1 if tail else 0)
         self.ids = g.input(I64, u)
@@ -36,9 +36,11 @@ class Pools:
         self.members = g.input(I32, self.each, self.count)
         self.hidden = g.input(F16, self.count, u)
         self.tails = g.input(I32, self.each - 1, u)
-        self.live = g.input(F32, self.chosen, 1, 1, u)
-        for leaf in (self.cells, self.members, self.hidden, self.tails, self.live):
+        for leaf in (self.cells, self.members, self.hidden, self.tails):
             g.expand(leaf)
+        self.live = g.input(F32, self.chosen, 1, 1, u)
+        if gathers:
+            g.expand(self.live)
         self.new_members = g.input(I32, self.each, self.new)
         self.new_places = g.input(I64, self.new)
         self.last: Tensor | None = None
@@ -100,8 +102,8 @@ class Pools:
         out: Tensor = g.view(cells, self.each * best, u)
         return g.new([out, self.tails], self.chosen, u, type_=I32) if self.tail else out
 
-    def _masked(self, chosen: Tensor, mask: Node) -> Tensor:
-        """The mask with everything hidden but the chosen cells."""
+    def _masked(self, chosen: Tensor, mask: Node, alive: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """The mask with everything hidden but the chosen cells; alive: which count, and where the others go."""
         b, g, u, n = self.b, self.b.g, self.b.u, self.chosen
         cells = b.sizes.cells
         g.expand(chosen)
@@ -109,8 +111,9 @@ class Pools:
         wide = g.new([hidden], cells + n, u, type_=mask.type)
         none = g.same(filled(b, mask.type, n))
         zeros = g.new([none], n, u, type_=mask.type)
-        live = g.same(g.view(self.live, n, u))
-        dump = Node(ARANGE, (), F32, (n, 1, 1, 1), 4 * n)
+        if alive is None:
+            alive = g.same(g.view(self.live, n, u)), Node(ARANGE, (), F32, (n, 1, 1, 1), 4 * n)
+        live, dump = alive
         number = g.new([chosen], n, u)
         moved = g.same(g.same(g.same(number, dump), live), dump)
         ids = g.new([moved], n, u, type_=I32)
@@ -118,8 +121,9 @@ class Pools:
         written = Node(KEEP, (g.view(zeros, 1, n, u), g.view(ids, n, u), place), wide.type, place.ne, wide.size)
         written.base = wide
         g.writers.append(written)
-        seen = g.view(written, cells, u, size=wide.size - bytes_of(mask, n))
-        return g.same(seen, g.view(mask, cells, u))
+        ne = (cells, u, 1, 1) if self.gathers else mask.ne
+        seen = g.view(written, *ne, size=wide.size - bytes_of(mask, n))
+        return g.same(seen, mask) if not self.gathers else g.same(seen, g.view(mask, cells, u))
 
 
 def bytes_of(mask: Node, count: int) -> int:
