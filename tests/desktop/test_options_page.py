@@ -117,6 +117,7 @@ def test_search_looks_through_names_flags_and_help(view: OptionsView) -> None:
     assert shown(view) == {"gpu-layers", "spec-draft-ngl"}
     view.search.setText("prevents network")
     assert shown(view) == {"offline"}
+    assert row_of(view, "offline")._note.text == "… mode: forces use of cache, prevents network access"
     assert view.count.text().startswith("1 of ")
     hits = {r.key: r.hits for r in view.groups.rows()}
     assert (hits["model"], hits["kv"], hits[""]) == (1, 0, 1)

@@ -103,6 +103,23 @@ def _match(entry: Entry, term: str) -> bool:
     return term in entry.haystack
 
 
+def found_in_help(entry: Entry, terms: Sequence[str]) -> str:
+    """The sentence in which a word was found that neither the label nor a flag has; "" where they have all of them."""
+    visible = f"{entry.label}\n{entry.flags}".lower()
+    missing = next((term for term in terms if term not in visible and not term.startswith("-")), None)
+    if missing is None:
+        return ""
+    if missing in entry.help.lower():
+        return entry.help
+    theirs = " ".join(entry.theirs.help.split()) if entry.theirs is not None else ""
+    at = theirs.lower().find(missing)
+    if at < 0:
+        return ""
+    start = theirs.rfind(" ", 0, max(0, at - 24)) + 1
+    end = theirs.find(" ", at + len(missing) + 24)
+    return ("… " if start else "") + theirs[start:end if end > 0 else None] + (" …" if end > 0 else "")
+
+
 def passes(state: RowState, choice: str) -> bool:
     """Whether the filter leaves the row."""
     if choice == "set":

@@ -35,7 +35,7 @@ from paddock.desktop.pages.launch.options.groups import GroupList, GroupRow
 from paddock.desktop.pages.launch.options.helppane import WIDTH as HELP_WIDTH
 from paddock.desktop.pages.launch.options.helppane import HelpPane
 from paddock.desktop.pages.launch.options.listing import Block, OptionList
-from paddock.desktop.pages.launch.options.states import FILTERS, RowState, World, matches, passes, states
+from paddock.desktop.pages.launch.options.states import FILTERS, RowState, World, found_in_help, matches, passes, states
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.parts.basic import Label, column, panel, row, rule, tool_button
 from paddock.desktop.parts.blocks import EmptyState, Segments
@@ -235,7 +235,8 @@ class OptionsView(QWidget):
         self.empty.setVisible(not shown)
         self._arrange()
         self._count_waiting()
-        self.list.show_blocks(blocks, self.states, self._effects, self._reasons, terms, searching)
+        found = {e.key: text for e in shown if terms and (text := found_in_help(e, terms))}
+        self.list.show_blocks(blocks, self.states, self._effects | found, self._reasons, terms, searching)
         if shown and self.list.current not in self.list.listed():
             self.list.choose(shown[0].key)
         self._show_help(self.list.current)
