@@ -95,12 +95,14 @@ def test_a_script_that_starts_an_engine_package_is_not_taken_for_an_engine(tmp_p
 
 
 def test_looking_runs_nothing_and_the_default_is_the_first_that_answers(
-    tmp_path: Path, server: Callable[..., Path]
+    tmp_path: Path, server: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # where a pretend program leaves its mark
     bad = make(tmp_path / "bad" / "llama-server")
     good = server()
     never = make(tmp_path / "never" / "llama-server")
     candidates = engine.find(settings_paths=[bad, good, never], environ={}, home=tmp_path)
+    assert not (tmp_path / "ran").exists()
     asked: list[Path] = []
 
     def probe(one: engine.Candidate) -> engine.Engine:
