@@ -11,18 +11,6 @@ from paddock.launch import parse_argv
 
 MIB = 1 << 20
 DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * MIB} for name in ("RPC0", "RPC1")]
-APPROXIMATE = (
-    "deepseek4",
-    "dots3note",
-)
-"""Architectures whose graphs are not replayed: their compute is a formula with a band."""
-
-
-def approximate(row: dict[str, Any]) -> bool:
-    name = row["model"].removeprefix("shape-").removeprefix("hand-").replace("defs-mm01", "minimax-01")
-    return bool(name.startswith(APPROXIMATE))
-
-
 def answered(truth: Any, row: dict[str, Any]) -> dict[str, Any]:
     args = row["args"]
     draft = truth.model(args[args.index("-md") + 1]) if "-md" in args else None
@@ -55,7 +43,5 @@ def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kin
         if ("rejected" in row) != ("rejected" in found):
             wrong.append(f"{row['model']} {row['args']}: {found.get('rejected', 'taken')}")
         elif "rejected" not in row:
-            wrong += differences(
-                row, found, ("model", "context") if approximate(row) else ("model", "context", "compute")
-            )
-    assert len(wrong) <= (0 if kind in ("real", "spec", "defs", "hand") else 4), "\n".join(wrong[:20])
+            wrong += differences(row, found, ("model", "context", "compute"))
+    assert len(wrong) <= (2 if kind == "shape" else 0), "\n".join(wrong[:20])

@@ -55,6 +55,7 @@ class Base:
         self.leafs: dict[str, Node | None] = {}
         self.outputs: list[Tensor] = []
         self.pins: list[tuple[Node, int]] = []
+        self.tokens: Node | None = None
         self.embedded: Tensor | None = None
         """The rows that become embeddings (t_embd)."""
         self.pos: Node | None = None
@@ -147,7 +148,7 @@ class Base:
         table = self.w("token_embd.weight")
         if table is None:
             raise NotDescribedError
-        tokens = g.input(I32, u)
+        tokens = self.tokens = g.input(I32, u)
         embd = g.input(F32, wide, u)
         found: Node = g.rows(table, tokens)
         if deep:

@@ -6,13 +6,13 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import dense, encoders, gemma, hybrid, hyper, linear, mla, mtp, own, plan, qsa, rwkv
+from paddock.fit.replay import compressed, dense, encoders, gemma, hybrid, hyper, linear, mla, mtp, own, plan, qsa, rwkv
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
-_PROBED = hybrid.GRAPHED | linear.GRAPHED | hyper.GRAPHED | qsa.GRAPHED
+_PROBED = hybrid.GRAPHED | linear.GRAPHED | hyper.GRAPHED | qsa.GRAPHED | compressed.GRAPHED
 
 
 def _grow(b: Build) -> None:
@@ -23,6 +23,8 @@ def _grow(b: Build) -> None:
         mla.build(b)
     elif arch in hybrid.GRAPHED:
         hybrid.build(b)
+    elif arch in compressed.GRAPHED:
+        compressed.build(b)
     elif arch in qsa.GRAPHED:
         qsa.build(b)
     elif arch in own.GRAPHED:
