@@ -15,7 +15,7 @@ from paddock.fit.model import Known, Term
 from paddock.fit.placement import HOST
 from paddock.gguf.model import ModelFile
 from paddock.text import Text
-from paddock.units import MIB
+from paddock.units import MIB, bytes_text
 
 CHECKPOINT_SPACING = 8192
 DRIVER_CONTEXT = {"cuda": (450 * MIB, 300 * MIB, 600 * MIB), "sycl": (1300 * MIB, 1200 * MIB, 1500 * MIB)}
@@ -43,12 +43,12 @@ def host_terms(levers: Levers, rows: ContextRows) -> list[Term]:
     checkpoints = _checkpoints(levers, rows)
     if checkpoints:
         terms.append(Term("overhead", 0, Known.SOURCE, 0, checkpoints,
-                          Text("Context checkpoints may grow to {mib} MiB of RAM.", mib=checkpoints // MIB)))
+                          Text("Context checkpoints may grow to {size} of RAM.", size=bytes_text(checkpoints, 1))))
     if levers.cache_ram_mib > 0:
         limit = levers.cache_ram_mib * MIB
         terms.append(Term("overhead", 0, Known.SOURCE, 0, limit,
-                          Text("The prompt cache (--cache-ram) may grow to {mib} MiB of RAM.",
-                               mib=levers.cache_ram_mib)))
+                          Text("The prompt cache (--cache-ram) may grow to {size} of RAM.",
+                               size=bytes_text(limit, 1))))
     return terms
 
 

@@ -10,6 +10,7 @@ from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
 from paddock.launch.model import Issue, Severity
 from paddock.text import Text
+from paddock.units import MIB, bytes_text
 
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "hint": Severity.HINT}
 
@@ -168,6 +169,7 @@ def prompt_cache(q: Question) -> Iterator[Issue]:
     if limit < 0 or limit * 1024 * 1024 > q.machine.ram_available_bytes / 4:
         text = (Text("--cache-ram has no limit: the prompt cache may fill the RAM. --fit does not count it.")
                 if limit < 0 else
-                Text("--cache-ram may grow to {size} MiB of RAM. --fit does not count it.", size=limit))
-        yield hint("prompt-cache-size", "cache-ram", text, Text("Use {size} MiB.", size=2048),
+                Text("--cache-ram may grow to {size} of RAM. --fit does not count it.",
+                     size=bytes_text(limit * MIB, 1)))
+        yield hint("prompt-cache-size", "cache-ram", text, Text("Use 2 GiB."),
                    (("cache-ram", ("2048",)),))

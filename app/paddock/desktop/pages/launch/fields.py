@@ -241,7 +241,7 @@ class KvField(Field):
         self.link.setCheckable(True)
         self.link.setChecked(True)
         self.link.toggled.connect(self._link)
-        self.note = Label(tr("K and V alike"), "note", "text2", elide="end")
+        self.note = Label(tr("K = V"), "note", "text2", elide="end")
         line = row(self.boxes["cache-type-k"], self.link, self.boxes["cache-type-v"], self.note, gap=4)
         for at, stretch in ((0, 3), (2, 3), (3, 2)):
             line.setStretch(at, stretch)
@@ -268,7 +268,7 @@ class KvField(Field):
     def _link(self, on: bool) -> None:
         self._linked = on
         self.link.setIcon(icon("link" if on else "unlink", "text2"))
-        self.note.setText(tr("K and V alike") if on else tr("K, V apart"))
+        self.note.setText(tr("K = V") if on else tr("K, V apart"))
         if on and self.boxes["cache-type-k"].currentText() != self.boxes["cache-type-v"].currentText():
             self._chosen("cache-type-k")
 
