@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -46,3 +47,11 @@ def test_top_level_holds_exactly_what_the_design_names() -> None:
     top = {line.split("/")[0] for line in done.stdout.splitlines()}
     visible = {t for t in top if not t.startswith(".")}
     assert visible == {"pyproject.toml", "README.md", "app", "resources", "tests", "packaging", "scripts"}
+
+
+@pytest.mark.parametrize("script", ["setup_steps", "start", "test"])
+def test_the_set_up_scripts_are_written_for_python_3_8(script: str) -> None:
+    text = (ROOT / "scripts" / f"{script}.py").read_text(encoding="utf-8")
+    ast.parse(text, feature_version=(3, 8))
+    assert " | None" not in text
+    assert "removeprefix" not in text
