@@ -132,7 +132,8 @@ def app_python(quiet=False):
         return sys.executable
     for minor in range(15, 10, -1):
         found = shutil.which("python3.%d" % minor)
-        if found:
+        # a launcher of a version manager may be on PATH though that version is not switched on
+        if found and subprocess.run([found, "-c", "import venv"], stderr=subprocess.DEVNULL).returncode == 0:
             return found
     if quiet:
         return None
