@@ -84,7 +84,7 @@ def _layer(b: Build, t: Traits, s: States, layer: int, x: Tensor, cut: Node | No
     if arch.startswith("nemotron_h"):
         return g.same(_nemotron(b, t, s, layer, normed), x)
     cur: Tensor = _MIXERS[arch](b, s, layer, normed) if b.shape.recurrent[layer] else attend(b, t, layer, normed)
-    if b.shape.recurrent[layer]:
+    if b.shape.recurrent[layer] and _MIXERS[arch] is not mamba2:
         cur = g.view(cur, cur.ne[0], b.u)
     if cut is not None:
         cur, skip = g.rows(cur, cut), g.rows(skip, cut)
@@ -168,17 +168,15 @@ def _falcon(b: Build, t: Traits, s: States, layer: int, x: Tensor, normed: Node,
     g = b.g
     attended = dense.attention(b, t, layer, normed)
     mixed = mamba2(b, s, layer, b.lnorm(layer, "attn_norm", x))
-    cur = g.same(g.same(attended, g.view(mixed, mixed.ne[0], b.u)), x)
+    cur = g.same(g.same(attended, mixed), x)
     skip: Tensor = cur if cut is None else g.rows(cur, cut)
     return g.same(b.ffn(layer, b.lnorm(layer, "ffn_norm", skip)), skip)
 
 
 def _nemotron(b: Build, t: Traits, s: States, layer: int, x: Node) -> Tensor:
     """One thing per layer: a state, attention, or a feed-forward."""
-    g = b.g
     if b.shape.recurrent[layer]:
-        out = mamba2(b, s, layer, x)
-        return g.view(out, out.ne[0], b.u)
+        return mamba2(b, s, layer, x)
     if not b.shape.feed_forward[layer]:
         return dense.attention(b, t, layer, x)
     if b.lw(layer, "ffn_gate_inp.weight") is None:
