@@ -15,11 +15,13 @@ from paddock.cli.arguments import Globals
 from paddock.cli.output import document, line, note, table
 from paddock.errors import AppError
 from paddock.text import Text
-from paddock.units import bytes_text, parse_bytes
+from paddock.units import MIB, MINUS, bytes_text, parse_bytes
 
 if TYPE_CHECKING:
     from paddock.fit.model import Budget, Estimate
     from paddock.work import Preview
+    from paddock.work.engine_fit import EngineFit
+    from paddock.work.ledger import Record
 
 FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
@@ -30,9 +32,12 @@ FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
               help="A device to reckon with instead of this machine's (24G, 24GiB, 24000MiB or bytes); repeatable.")
 @click.option("--batch", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="REQUESTS.jsonl",
               help="Answer one request a line, as JSON lines.")
+@click.option("--ask", is_flag=True, help="Ask llama.cpp too (a dry run of a few seconds), and show both side by side.")
+@click.option("--no-corrections", is_flag=True, help="As if nothing had been launched here yet.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
-def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, flags: tuple[str, ...]) -> int:
+def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, ask: bool,
+        no_corrections: bool, flags: tuple[str, ...]) -> int:
     """What FILE needs on each device with these llama-server flags, and whether it fits."""
     from paddock.work import Workspace
 
@@ -41,12 +46,62 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
         return _batch(workspace, batch)
     plan, _ = workspace.resolve(*target_and_flags(file, flags))
     budgets = [_budget(d) for d in devices] or None
-    estimate = workspace.estimate(plan, budgets=budgets)
+    if ask and budgets:
+        raise click.UsageError(str(Text("--ask asks for this machine's devices: leave --device out.")))
+    estimate = workspace.estimate(plan, budgets=budgets, corrections=False if no_corrections else None)
+    record = workspace.record_of(plan, estimate) if budgets is None else None
+    asked = workspace.ask_engine(plan) if ask else None
     if options.json:
-        document(workspace.answer_of(estimate))
-    else:
-        show(estimate)
+        document(_document(workspace.answer_of(estimate), record, asked))
+        return 0
+    show(estimate)
+    if record is not None:
+        line(record.text if record.launches else Text("This model was never launched here."))
+    if asked is not None:
+        show_engine(asked)
     return 0
+
+
+def _document(answer: dict[str, Any], record: Record | None, asked: EngineFit | None) -> dict[str, Any]:
+    """A batch answer, with what was asked for besides."""
+    if record is not None:
+        answer["record"] = {"launches": record.launches, "low_pct": record.low_pct, "high_pct": record.high_pct}
+    if asked is not None:
+        answer["engine"] = asked.as_dict()
+    return answer
+
+
+def show_engine(asked: EngineFit) -> None:
+    """llama.cpp's figures beside ours: MiB, rounded down as it does."""
+    line("")
+    line(asked.note)
+    rows = []
+    for row in asked.rows:
+        ours, differences = row.ours or (None,) * 3, row.differences or (None,) * 3
+        cells: list[str | None] = [row.name if row.role == "main" else f"{row.name} ({row.role})"]
+        for theirs, own, difference in zip(row.engine or (None,) * 3, ours, differences, strict=True):
+            cells += [_mib(theirs), _mib(own), _signed(difference)]
+        rows.append(cells)
+    terms = (Text("Weights"), Text("KV cache"), Text("Compute"))
+    headers = [Text("Device"), *(h for t in terms for h in (Text("{term}, llama.cpp", term=t), Text("ours"), "±"))]
+    table(headers, rows, range(1, 10))
+    if asked.agrees:
+        line(Text("Both agree to the MiB."))
+    if asked.no_fit is not None:
+        line(asked.no_fit)
+    elif not asked.changes:
+        line(Text("--fit would change nothing."))
+    for change in asked.changes:
+        line(Text("--fit would set {option}: {before} → {after}", option=change.option,
+                  before=change.before if change.before is not None else Text("not set"), after=change.after))
+
+
+def _mib(size: int | None) -> str | None:
+    return None if size is None else str(size // MIB)
+
+
+def _signed(size: int | None) -> str | None:
+    return None if size is None else "0" if size == 0 else f"{MINUS if size < 0 else '+'}{abs(size) // MIB}"
 
 
 def target_and_flags(file: str | None, flags: Iterable[str]) -> tuple[str | None, list[str]]:

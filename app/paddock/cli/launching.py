@@ -164,10 +164,18 @@ class Reporter:
         """Called by the run."""
         if state.value == "ready":
             self.ready_at = time.monotonic()
+            self._fit(run)
         self._event("state", state=state.value)
         if not self.json:
             said = Text("ready at {url}", url=run.url) if state.value == "ready" else state.value
             note(f"[{seconds_text(time.monotonic() - self._start)}] {said}")
+
+    def _fit(self, run: Run) -> None:
+        """What --fit changed, before "ready" is said: from here on the plan is another one."""
+        if run.fit_outcome is not None:
+            self._event("fit", text=str(run.fit_outcome.text), **run.fit_outcome.as_dict())
+            if not self.json:
+                note(run.fit_outcome.text)
 
     def on_diagnosis(self, run: Run, diagnosis: Diagnosis) -> None:
         """Called by the run."""

@@ -296,6 +296,10 @@ class Database:
         """Run `work(connection)` in the writer thread inside a transaction and wait: for rows of other rooms."""
         return self._wait_for(work)
 
+    def later(self, work: Work) -> None:
+        """Queue `work(connection)` for the writer thread and return at once."""
+        self._do(work)
+
     def flush(self) -> None:
         """Everything queued so far is committed when this returns. AppError when it could not be."""
         self._wait_for(lambda c: None)

@@ -43,6 +43,8 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     restart_limit: int = 0
     confirm_stop: bool = True
     poll_slots: bool = True
+    correct_estimates: bool = True
+    """Estimates take over what earlier launches of the model showed beyond the band; always said in a note."""
     hugging_face_token: str = ""
     """A reference (keyring:, env:, file:), never the token."""
 

@@ -84,11 +84,14 @@ class Ledger:
 
 def key_of(model: ModelFile | None, engine: Engine | None) -> LedgerKey | None:
     """None where the model or the engine is not known."""
-    if model is None or engine is None:
-        return None
+    return None if model is None or engine is None else key_for(model.identity, engine)
+
+
+def key_for(model_identity: str, engine: Engine) -> LedgerKey:
+    """An engine's version is what it prints and the build that its package tells."""
     build = engine.build or engine.package_build
     version = f"{engine.version or ''} {build or ''}".strip()
-    return LedgerKey(model.identity, str(engine.path), version)
+    return LedgerKey(model_identity, str(engine.path), version)
 
 
 def backends_of(estimate: Estimate) -> str:
@@ -248,12 +251,17 @@ def _shifted(device: DeviceEstimate, role: str, term: str, row: LedgerRow, notes
         three[TERMS.index(term)] += delta
         return replace(device, draft=(three[0], three[1], three[2]), terms=_moved(device.terms, "draft", delta, note))
     terms = _moved(device.terms, _TERM_IDS[term], delta, note)
-    return replace(device, terms=terms, **{term: now + delta})
+    return replace(device, terms=terms, model=device.model + (delta if term == "model" else 0),
+                   context=device.context + (delta if term == "context" else 0),
+                   compute=device.compute + (delta if term == "compute" else 0),
+                   overhead=device.overhead + (delta if term == "overhead" else 0))
 
 
-_NAMES = {("main", "model"): Text("weights"), ("main", "context"): Text("KV cache"), ("main", "compute"): Text("compute"),
-          ("main", "overhead"): Text("overhead"), ("draft", "model"): Text("draft weights"),
-          ("draft", "context"): Text("draft KV cache"), ("draft", "compute"): Text("draft compute")}
+_NAMES = {
+    ("main", "model"): Text("weights"), ("main", "context"): Text("KV cache"), ("main", "compute"): Text("compute"),
+    ("main", "overhead"): Text("overhead"), ("draft", "model"): Text("draft weights"),
+    ("draft", "context"): Text("draft KV cache"), ("draft", "compute"): Text("draft compute"),
+}
 
 
 def _moved(terms: tuple[Term, ...], identifier: str, delta: int, note: Text) -> tuple[Term, ...]:

@@ -36,9 +36,10 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     projector, _ = _read(workspace, plan.get("mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
     conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
+    found = _estimate(plan, model, machine, draft, projector)
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
-        projector=projector, estimate=_estimate(plan, model, machine, draft, projector),
+        projector=projector, estimate=workspace.corrected(found, model, engine) if found else None,
         issues=tuple(check(plan, model, engine, machine, conditions)),
         command=command_of(workspace, plan, engine, conditions, off) if engine else None,
     )
@@ -109,14 +110,18 @@ def _estimate(plan: Plan, model: ModelFile | None, machine: Machine, draft: Mode
                     host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
 
 
-def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None) -> Estimate:
-    """See Workspace.estimate. Raises AppError when the model cannot be read."""
+def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None,
+                  corrections: bool | None = None) -> Estimate:
+    """See Workspace.estimate. Raises AppError when the model cannot be read. Given devices are not this machine's, so
+    nothing that was measured here corrects them."""
     path = plan.get("model")
     if not path:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file, or -m FILE among the flags."))
     model = workspace.read_model(path)
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
-    machine = workspace.machine(engine_of(workspace, plan), again=True, rpc=endpoints(plan))
-    return estimate(model, plan, tuple(budgets) if budgets is not None else budgets_of(machine), draft=draft,
-                    projector=projector, host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
+    engine = engine_of(workspace, plan)
+    machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
+    found = estimate(model, plan, tuple(budgets) if budgets is not None else budgets_of(machine), draft=draft,
+                     projector=projector, host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
+    return workspace.corrected(found, model, engine, corrections) if budgets is None else found

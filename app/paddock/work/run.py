@@ -13,6 +13,8 @@ from paddock.errors import AppError
 from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor
 from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.text import Text
+from paddock.work import fit_log, ledger
+from paddock.work.fit_log import FitOutcome
 from paddock.work.model import Preview
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ class Run:
 
     def __init__(self, *, session_id: int, preview: Preview, label: str, started_utc: str,
                  database: Database, recorder: Recorder, make_client: Callable[[], Client],
-                 make_sampler: Callable[[Run], Sampler], listener: RunListener | None, log_path: str | None) -> None:
+                 make_sampler: Callable[[Run], Sampler], listener: RunListener | None, log_path: str | None,
+                 estimated: bool = False) -> None:
         self.session_id = session_id
         self.preview = preview
         self.label = label
@@ -61,6 +64,10 @@ class Run:
         self.recorder = recorder
         self.log_path = log_path
         self.actual: dict[str, Any] | None = None
+        self.fit_outcome: FitOutcome | None = None
+        """What --fit changed in this launch; None while not known, or where it changed nothing."""
+        self.ended_at: float | None = None
+        """Monotonic seconds."""
         self.listener = listener
         self.started = time.monotonic()
         self.ready_after_s: float | None = None
@@ -70,6 +77,8 @@ class Run:
         self._make_client = make_client
         self._make_sampler = make_sampler
         self._told = 0
+        self._estimated = estimated
+        self._in_ledger = False
         self._sampler: Sampler | None = None
         self._finished = threading.Event()
         self._lock = threading.Lock()
@@ -176,6 +185,8 @@ class Run:
         if state is State.READY:
             self.ready_after_s = time.monotonic() - self.started
             self._keep_actual()
+            self._keep_fit()
+            self._keep_in_ledger()
             self._start_sampler()
         elif state in (*ENDED, State.STOPPING):
             self._stop_sampler()
@@ -220,11 +231,31 @@ class Run:
         self.actual = self.recorder.actual()
         self._database.actual(self.session_id, self.actual)
 
+    def _keep_fit(self) -> None:
+        """What --fit changed stands in the log by now."""
+        self.fit_outcome = fit_log.read(line.text for line in self.recorder.log())
+        if self.fit_outcome is not None:
+            self.recorder.event("fit", str(self.fit_outcome.text), **self.fit_outcome.as_dict())
+
+    def _keep_in_ledger(self, ended: bool = False) -> None:
+        """The estimate beside what it took: only of a plan that ran as it was estimated, from a log read to its end."""
+        changed = self.fit_outcome is not None and self.fit_outcome.changed
+        if not self._estimated or changed or self.actual is None or self.recorder.parser.slots is None:
+            return
+        if not self._in_ledger:
+            self._in_ledger = True
+            ledger.keep(self._database, self.session_id, self.preview, self.actual, ended=False)
+        if ended:
+            ledger.keep(self._database, self.session_id, self.preview, self.actual, ended=True)
+
     def _finish(self, state: str, exit_: Exit | None) -> None:
         if self._finished.is_set():
             return
+        self.ended_at = time.monotonic()
         if self.recorder.snapshot().memory.known:
             self._keep_actual()
+            if self.ready_after_s is not None:
+                self._keep_in_ledger(ended=True)
         self._database.finish_session(
             self.session_id, state=state, exit_code=exit_.code if exit_ else None,
             reason=str(exit_.reason) if exit_ else None, log_excerpt=self.recorder.excerpt())

@@ -156,7 +156,7 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
     run = Run(session_id=session_id, preview=preview, label=spec.label,
               started_utc=datetime.now(UTC).isoformat(timespec="seconds"), database=database, recorder=recorder,
               make_client=lambda: run.supervisor.client(600), make_sampler=sampler, listener=listener,
-              log_path=str(spec.log_path) if spec.log_path else None)
+              log_path=str(spec.log_path) if spec.log_path else None, estimated=supervisor is None)
     run.supervisor = supervisor(run) if supervisor else Supervisor(spec, listener=run)
     return run
 

@@ -20,12 +20,16 @@ from paddock.paths import DataPaths
 from paddock.server import leftovers
 from paddock.server.record import Leftover
 from paddock.store import Database, Profile, Profiles, SessionDetail, load_settings, save_settings
+from paddock.store import ledger as stored_ledger
 from paddock.store.rows import SessionRow
 from paddock.text import Text
-from paddock.work import asking, previewing, resolving, saving
+from paddock.work import asking, engine_fit, ledger, previewing, resolving, saving
 from paddock.work.conditions import reachable
+from paddock.work.engine_fit import EngineFit
+from paddock.work.ledger import Record
 from paddock.work.model import Preview
 from paddock.work.run import Run, RunListener
+from paddock.work.settling import settled
 from paddock.work.starting import adopt_run, start_run
 from paddock.work.watching import Watched
 
@@ -51,6 +55,8 @@ class Workspace:
         self._models: dict[tuple[str, int, int], ModelFile] = {}
         self._database: Database | None = None
         self._headers = gguf.HeaderCache(self.paths.cache / "headers")
+        self._ledger = ledger.Ledger(self.paths.database)
+        self._settled_at = 0.0
 
     # -- settings and storage
 
@@ -129,6 +135,8 @@ class Workspace:
         (an unreachable one would abort it, and to connect is a session there); else they are left out.
         """
         key = (engine.path if engine else None, tuple(rpc))
+        if again and (kept := self._settle(key)) is not None:
+            return kept
         with self._lock:
             known = self._machines.get(key)
             if known is None and rpc and engine is not None:
@@ -144,6 +152,19 @@ class Workspace:
             elif again:
                 known = self._machines[key] = refresh(known)
             return known
+
+    def _settle(self, key: tuple[Path | None, tuple[str, ...]]) -> Machine | None:
+        """After a server of ours ended, once: the machine when its cards have given the memory back."""
+        with self._lock:
+            known = self._machines.get(key)
+            ended = max((run.ended_at for run in self.runs if run.ended_at is not None), default=0.0)
+            due, self._settled_at = ended > self._settled_at, max(ended, self._settled_at)
+        if known is None or not due:
+            return None
+        found = settled(known, refresh)
+        with self._lock:
+            self._machines[key] = found
+        return found
 
     # -- models
 
@@ -188,9 +209,17 @@ class Workspace:
         """All that is known before the launch. `fresh`: free memory, files and port are looked at now."""
         return previewing.preview(self, plan, engine=engine, machine=machine, fresh=fresh, additions_off=additions_off)
 
-    def estimate(self, plan: Plan, budgets: Sequence[Budget] | None = None) -> Estimate:
-        """The estimate alone; `budgets` stand for the machine's devices."""
-        return previewing.estimate_plan(self, plan, budgets)
+    def estimate(self, plan: Plan, budgets: Sequence[Budget] | None = None,
+                 corrections: bool | None = None) -> Estimate:
+        """The estimate alone; `budgets` stand for the machine's devices.
+
+        `corrections`: whether what earlier launches showed is taken over (None: as the setting says).
+        """
+        return previewing.estimate_plan(self, plan, budgets, corrections)
+
+    def ask_engine(self, plan: Plan, *, cancelled: Callable[[], bool] = lambda: False) -> EngineFit:
+        """What llama.cpp itself reckons for this plan, beside our estimate. Blocks (seconds). See engine_fit.ask."""
+        return engine_fit.ask(self, plan, cancelled)
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """One line of `fit --batch`."""
@@ -238,6 +267,42 @@ class Workspace:
     def watch(self, url: str, key: str | None = None, record: bool = False) -> Watched:
         """Attach to a server that somebody else started, read-only. AppError where none answers."""
         return Watched(self, url, key, record)
+
+    # -- how good the estimates were
+
+    def record(self, model_identity: str, engine: Engine, backends: str | None = None) -> Record:
+        """The last five launches of a model on an engine; `backends` as in `ledger.backends_of`. Cheap, any thread."""
+        return ledger.record(self._ledger.launches(ledger.key_for(model_identity, engine), backends))
+
+    def record_of(self, plan: Plan, estimate: Estimate) -> Record:
+        """The same for a plan and its estimate. Raises AppError when the model cannot be read."""
+        engine = previewing.engine_of(self, plan)
+        path = plan.get("model")
+        if engine is None or not path:
+            return ledger.record(())
+        return self.record(self.read_model(path).identity, engine, ledger.backends_of(estimate))
+
+    def record_for(self, preview: Preview) -> Record:
+        """The same for what this preview would launch. Cheap, any thread, never raises for a missing database."""
+        key = ledger.key_of(preview.model, preview.engine)
+        if key is None or preview.estimate is None:
+            return ledger.record(())
+        return ledger.record(self._ledger.launches(key, ledger.backends_of(preview.estimate)))
+
+    def corrected(self, estimate: Estimate, model: ModelFile | None, engine: Engine | None,
+                  corrections: bool | None = None) -> Estimate:
+        """An estimate with what earlier launches taught; the same where that is off, or where they taught nothing."""
+        key = ledger.key_of(model, engine)
+        wanted = self.settings.correct_estimates if corrections is None else corrections
+        return ledger.corrected(estimate, self._ledger.launches(key)) if wanted and key is not None else estimate
+
+    def forget_corrections(self, model: ModelFile | None = None, engine: Engine | None = None,
+                           backend: str | None = None) -> int:
+        """Estimates are as if nothing had been launched yet; the record stays. Returns how many figures it touched.
+
+        Without model and engine: for all of them; `backend`: only devices of that kind ("cuda", "host").
+        """
+        return stored_ledger.forget(self.database, ledger.key_of(model, engine), backend)
 
     # -- the past
 
