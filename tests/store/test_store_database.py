@@ -145,11 +145,6 @@ def test_queries_read_and_nothing_else(database: Database, tmp_path: Path) -> No
     assert database.query("PRAGMA user_version")[1] == [(schema.migrations()[-1][0],)]
 
 
-def test_names_of_later_views_are_free(database: Database) -> None:
-    names = {row[0] for row in database.query("SELECT name FROM sqlite_master")[1]}
-    assert not names & {"requests", "system_metrics"}
-
-
 def test_a_failing_write_of_another_room_reaches_its_caller_only(database: Database) -> None:
     number = database.start_session(START)
 

@@ -14,6 +14,7 @@ import psutil
 from paddock.errors import AppError
 from paddock.session.model import Event, Request
 from paddock.session.series import Series
+from paddock.store.functions import add_functions, hint_for
 from paddock.store.planform import read_plan
 from paddock.store.rows import ENDED, INTERRUPTED, SessionDetail, SessionRow, process_started
 from paddock.text import Text
@@ -148,13 +149,14 @@ def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any]) -> tu
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)
         else sqlite3.SQLITE_OK)
+    add_functions(connection)
     try:
         cursor = connection.execute(sql, params)
         names = [d[0] for d in cursor.description or ()]
         return names, [tuple(row) for row in cursor.fetchall()]
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise AppError(Text("SQLite refused this."), why=str(error),
-                       hint=Text("The database is open for reading only; one statement at a time.")) from error
+        usual = Text("The database is open for reading only; one statement at a time.")
+        raise AppError(Text("SQLite refused this."), why=str(error), hint=hint_for(error) or usual) from error
 
 
 def mark_interrupted(connection: sqlite3.Connection) -> list[int]:
