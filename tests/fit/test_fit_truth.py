@@ -33,7 +33,7 @@ def differences(row: dict[str, Any], found: dict[str, Any], terms: tuple[str, ..
     return out
 
 
-@pytest.mark.parametrize("kind", ["real", "spec", "toy", "shape", "hand", "defs"])
+@pytest.mark.parametrize("kind", ["real", "spec", "toy", "shape", "hand", "defs", "more"])
 def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kind: str) -> None:
     wrong: list[str] = []
     for row in truth.rows:
@@ -44,4 +44,4 @@ def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kin
             wrong.append(f"{row['model']} {row['args']}: {found.get('rejected', 'taken')}")
         elif "rejected" not in row:
             wrong += differences(row, found, ("model", "context", "compute"))
-    assert len(wrong) <= (2 if kind == "shape" else 0), "\n".join(wrong[:20])
+    assert len(wrong) <= (1 if kind == "shape" else 0), "\n".join(wrong[:20])

@@ -10,23 +10,23 @@ from typing import Any
 from paddock import gguf
 from paddock.gguf import ModelFile
 
-DATA = Path(__file__).parents[1] / "data" / "fit-truth" / "truth.tar.xz"
+DATA = Path(__file__).parents[1] / "data" / "fit-truth"
 
 
 class Truth:
     """Rows and models of the recorded dry runs, laid out as sparse files."""
 
     def __init__(self, folder: Path) -> None:
-        with tarfile.open(DATA) as archive:
-            archive.extractall(folder, filter="data")
         self.folder = folder
-        self.rows: list[dict[str, Any]] = [
-            json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()
-        ]
-        for name, size in json.loads((folder / "sizes.json").read_text()).items():
-            file = (folder / "headers" / f"{name}.head").rename(folder / name)
-            with file.open("r+b") as handle:
-                handle.truncate(size)
+        self.rows: list[dict[str, Any]] = []
+        for name in ("truth", "more"):
+            with tarfile.open(DATA / f"{name}.tar.xz") as archive:
+                archive.extractall(folder, filter="data")
+            self.rows += [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+            for model, size in json.loads((folder / "sizes.json").read_text()).items():
+                file = (folder / "headers" / f"{model}.head").rename(folder / model)
+                with file.open("r+b") as handle:
+                    handle.truncate(size)
         self._models: dict[str, ModelFile] = {}
 
     def model(self, name: str) -> ModelFile:
