@@ -62,13 +62,13 @@ class _Percentile(_Figures):
 
     share: float | None = None
 
-    def step(self, value: object, share: object = None) -> None:  # type: ignore[override]
+    def step(self, value: object, share: object = None) -> None:
         if not isinstance(share, int | float) or not 0 <= share <= 100:
             raise ValueError(share)
         self.share = float(share)
         super().step(value)
 
-    def inverse(self, value: object, share: object = None) -> None:  # type: ignore[override]
+    def inverse(self, value: object, share: object = None) -> None:
         super().inverse(value)
 
     def value(self) -> float | None:
@@ -88,7 +88,7 @@ def add_functions(connection: sqlite3.Connection) -> None:
     """Make them known to this connection."""
     connection.create_window_function("stddev", 1, _Deviation)
     connection.create_window_function("median", 1, _Median)
-    connection.create_window_function("percentile", 2, _Percentile)
+    connection.create_window_function("percentile", 2, _Percentile)  # type: ignore[arg-type]
 
 
 def hint_for(error: Exception) -> Text | None:

@@ -66,11 +66,14 @@ class Workspace:
 
     @property
     def database(self) -> Database:
-        """Opened, and migrated, at the first use; sessions of a Paddock that died are marked interrupted then."""
+        """Opened, and migrated, at the first use; sessions of a Paddock that died are marked interrupted then, and
+        those older than the person wants to keep are deleted."""
         with self._lock:
             if self._database is None:
                 self._database = Database(self.paths.database)
                 self._database.mark_interrupted()
+                if self.settings.keep_sessions_days > 0:
+                    self._database.purge(self.settings.keep_sessions_days)
             return self._database
 
     # -- engines and machine
