@@ -32,13 +32,18 @@ def peaks(
     pipeline: bool = False,
     offload: int | None = None,
     pins: Sequence[tuple[Node, int]] = (),
+    scratch: Sequence[tuple[Node, Sequence[int]]] = (),
 ) -> list[int]:
     """Bytes of the compute buffer per backend (the devices in order, then the CPU).
 
     aligns: of each backend. offload: the device that takes large operations on host weights, or None.
     pins: nodes that are held on a backend before anything else (a running server, not the dry run).
+    scratch: bytes that a backend adds to a node's block for its own work, per device.
     """
     assign(graph, devices, offload, pins)
+    for node, extra in scratch:
+        if node.device < devices:
+            node.size += extra[node.device]
     sequence, inputs = split(graph, pipeline)
     found = allocate(graph, sequence, inputs, aligns, pipeline)
     graph.release()

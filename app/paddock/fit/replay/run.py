@@ -6,7 +6,22 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
-from paddock.fit.replay import compressed, dense, encoders, gemma, hybrid, hyper, linear, mla, mtp, own, plan, qsa, rwkv
+from paddock.fit.replay import (
+    compressed,
+    dense,
+    encoders,
+    gemma,
+    hybrid,
+    hyper,
+    linear,
+    mla,
+    mtp,
+    own,
+    plan,
+    qsa,
+    rwkv,
+    scratch,
+)
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
@@ -65,6 +80,7 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
         pipeline=closed.pipelined(levers, placement),
         offload=offload,
         pins=b.pins if pinned else (),
+        scratch=scratch.of(b, placement.devices),
     )
     by_device = dict(enumerate(found[:-1]))
     by_device[HOST] = found[-1]
@@ -77,6 +93,8 @@ def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> froze
     Only architectures where a probe can find one are probed here (llama-context.cpp, resolve_fused_ops).
     """
     placement = weights.placement
+    if levers.flash == "auto" and not scratch.attends(shape, sizes, placement):
+        return frozenset({"flash"})
     if (
         shape.architecture not in _PROBED
         or sizes.mtp
