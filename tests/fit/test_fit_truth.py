@@ -45,3 +45,23 @@ def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kin
         elif "rejected" not in row:
             wrong += differences(row, found, ("model", "context", "compute"))
     assert len(wrong) <= (1 if kind == "shape" else 0), "\n".join(wrong[:20])
+
+
+def _on_cuda(truth: Any, *args: str) -> dict[str, Any]:
+    devices = [{"name": "CUDA0", "kind": "cuda", "total": 24105 * MIB, "free": 24105 * MIB}]
+    model = truth.model("llama-3.1-8b-q4km.gguf")
+    return answer({"id": 1, "devices": devices}, model, parse_argv(["-c", "32768", "-np", "1", *args]), None)
+
+
+def test_cuda_copies_a_quantised_cache_to_f16_for_flash_attention(truth: Any) -> None:
+    plain = _on_cuda(truth, "-fa", "on")["main"][0]["compute"]
+    quantised = _on_cuda(truth, "-fa", "on", "-ctk", "q8_0", "-ctv", "q8_0")["main"][0]["compute"]
+    copies = 2 * 2 * 8 * 128 * 32768
+    assert quantised >= copies + 32 * MIB
+    assert quantised > plain + 48 * MIB
+
+
+def test_cuda_has_no_flash_attention_over_an_iq4_nl_cache(truth: Any) -> None:
+    flash = _on_cuda(truth, "-ctk", "iq4_nl", "-fa", "on")["main"][0]["compute"]
+    given_up = _on_cuda(truth, "-ctk", "iq4_nl")["main"][0]["compute"]
+    assert given_up > flash + 1024 * MIB
