@@ -99,6 +99,12 @@ class EngineFit:
     seconds: float
 
     @property
+    def fit_note(self) -> Text:
+        """What to know of `changes`."""
+        return Text("From fit-params, which reckons logits for whole batches and slots of their own: the server's own "
+                    "--fit may keep more on the devices.")
+
+    @property
     def agrees(self) -> bool:
         """Every figure of every device is the same to the MiB."""
         compared = [r.differences for r in self.rows]
@@ -113,6 +119,7 @@ class EngineFit:
             {"name": r.name, "role": r.role, "engine": three(r.engine), "ours": three(r.ours),
              "difference": three(r.differences), "total": r.total_bytes, "free": r.free_bytes} for r in self.rows],
             "changes": [{"option": c.option, "before": c.before, "after": c.after} for c in self.changes],
+            "fit_note": str(self.fit_note) if self.changes else None,
             "no_fit": None if self.no_fit is None else str(self.no_fit), "seconds": round(self.seconds, 2)}
 
 
@@ -152,7 +159,7 @@ def _of_server(workspace: Workspace, preview: Preview, engine: Engine,
     command = previewing.command_of(workspace, plan, engine, conditions, None)
     env = {k: v for k, v in os.environ.items() if k not in command.unset} | dict(engine.environment) | dict(command.env)
     with dry_run(command.argv, env) as run:
-        tables, loading = _tables(run.lines(LIMIT_S, cancelled), preview.draft is not None)
+        tables, loading = measured(run.lines(LIMIT_S, cancelled), preview.draft is not None)
         if not tables.get("main"):
             if loading:
                 return ()
@@ -161,8 +168,11 @@ def _of_server(workspace: Workspace, preview: Preview, engine: Engine,
     return tuple(_row(each, role, ours) for role, table in tables.items() for each in _joined(table))
 
 
-def _tables(lines: Iterable[str], has_draft: bool) -> tuple[dict[str, list[dict[str, Any]]], bool]:
-    """(the first measurement's rows by role, whether it began to load). Records, or the printed table where none is."""
+def measured(lines: Iterable[str], has_draft: bool) -> tuple[dict[str, list[dict[str, Any]]], bool]:
+    """From a server's lines: (the first measurement's rows by role, whether it began to load).
+
+    Records, or the printed table where there is none.
+    """
     tables: dict[str, list[dict[str, Any]]] = {}
     printed = LogParser()
     role = "main"
@@ -267,7 +277,7 @@ def _fit_params(plan: Plan, engine: Engine, more: Sequence[str] = ()) -> Any:
                        hint=Text("Newer builds have it; paddock engines lists what was found."))
     known = _known_to(tool, engine)
     words: list[str] = []
-    for setting in _separate(plan).without(*_LEFT_OUT, "fit", "fit-print"):
+    for setting in separate_slots(plan).without(*_LEFT_OUT, "fit", "fit-print"):
         written = write(setting, engine)
         if written and written[0] in known:
             words += expanded(written, setting)
@@ -284,7 +294,7 @@ def _known_to(tool: Sequence[str], engine: Engine) -> frozenset[str]:
     return frozenset(name for o in options if not o.removed for name in (*o.names, *o.negations))
 
 
-def _separate(plan: Plan) -> Plan:
+def separate_slots(plan: Plan) -> Plan:
     """Slots named, since this tool's own default is one, and not shared, since it cannot share them.
 
     A context that is not named is multiplied by slots of their own, but not by shared ones: one slot then.
@@ -300,7 +310,7 @@ def _as_fit_params(plan: Plan) -> Plan:
     """For our estimate: slots apart, and a row of logits for each token of a batch, which the drafts' room stands in
     for (an ngram draft reserves nothing but output rows)."""
     rows = max(plan.integer("ubatch-size") or 512, plan.integer("batch-size") or 2048)
-    apart = _separate(plan).with_("kv-unified", on=False).with_("repack", on=False)
+    apart = separate_slots(plan).with_("kv-unified", on=False).with_("repack", on=False)
     return apart.without("spec-draft-model").with_("spec-type", "ngram-simple").with_("spec-ngram-simple-size-m", rows)
 
 
@@ -319,20 +329,16 @@ def _changes(preview: Preview, engine: Engine,
         printed = next((line for line in run.lines(LIMIT_S, cancelled) if _FITTED.match(line)), None)
         if printed is None:
             return (), plan, _unfittable(run)
-    changes = _differences(plan, parse_argv(_words(printed)))
+    changes = differences_of(plan, printed)
     fitted = plan
     for change in changes:
         fitted = fitted.with_(change.option, *change.after.split("\n"))
     return changes, fitted, None
 
 
-def _words(printed: str) -> list[str]:
-    """The printed line as words; a pattern is the only part in quotes."""
-    return shlex.split(printed)
-
-
-def _differences(plan: Plan, printed: Plan) -> tuple[Change, ...]:
-    """What is set anew. -ngl -1 and a context that the plan names already are no changes."""
+def differences_of(plan: Plan, line: str) -> tuple[Change, ...]:
+    """What a line of fit-params sets anew. -ngl -1 and a context that the plan names already are no changes."""
+    printed = parse_argv(shlex.split(line))
     out = []
     context, layers = printed.get("ctx-size"), printed.get("n-gpu-layers")
     if context is not None and context != plan.get("ctx-size"):

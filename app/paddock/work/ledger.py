@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from paddock.work.model import Preview
 
 LAUNCHES = 5
-SLACK = MIB
-"""Beyond a band by less than this is no reason to correct: log lines are rounded, and nobody would notice."""
+SLACK = 2 * MIB
+"""Beyond a band by less is no reason to correct: the engine rounds Host and its repacked weights down to whole MiB."""
 HOST = "Host"
 RAW = "uncorrected"
 """Key of `Estimate.extra`: the estimate as it was before corrections."""
