@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from paddock.fit import architectures as arch_data
 from paddock.fit.memory import cells_of
 from paddock.fit.quants import padded, row_bytes
@@ -78,7 +80,7 @@ def attended(
     k_cache = key_cache(b, layer)
     memory = b.memory(False)
     g.expand(g.store(k_cache, keys, memory.k_ids))
-    mask: Tensor = memory.mask if top is None else _chosen_mask(b, memory.mask, top)
+    mask: Tensor = memory.mask if top is None else chosen_mask(b, memory.mask, top)
     return latent(b, layer, queries, k_cache, mask, sinks)
 
 
@@ -89,12 +91,35 @@ def query_rank(b: Build, layer: int, x: Tensor) -> Node | None:
     return b.norm(b.mm(b.lw(layer, "attn_q_a.weight"), x), b.lw(layer, "attn_q_a_norm.weight"))
 
 
-def absorbed(b: Build, layer: int, x: Tensor, q: Node, rope: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+@dataclass(frozen=True)
+class Latent:
+    """Sizes of a latent attention: the compressed row, a head's key before it is folded, a head's value."""
+
+    rank: int
+    key: int
+    value: int
+
+
+def sizes_of(b: Build) -> Latent:
+    """The file's latent sizes."""
+    assert b.shape.mla is not None
+    return Latent(b.shape.kv_lora, *b.shape.mla)
+
+
+def absorbed(
+    b: Build,
+    layer: int,
+    x: Tensor,
+    q: Node,
+    rope: bool = True,
+    sizes: Latent | None = None,
+    key_norm: Node | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Queries in the latent space [rank + rope, heads], the key [rank + rope, 1], the value [rank, 1]."""
     g, s, u = b.g, b.shape, b.u
-    assert s.mla is not None
-    heads, rank, turn = s.heads[layer], s.kv_lora, s.rope_dimensions
-    width = s.mla[0]
+    size = sizes or sizes_of(b)
+    heads, rank, turn = s.heads[layer], size.rank, s.rope_dimensions
+    width = size.key
     nope = width - turn
     row = width * heads
     q_nope = g.view(q, nope, u, heads, size=4 * (row * (u - 1) + width * (heads - 1) + nope))
@@ -103,6 +128,8 @@ def absorbed(b: Build, layer: int, x: Tensor, q: Node, rope: bool = True) -> tup
     wide = rank + turn
     latent_view = g.view(both, rank, u, size=4 * (wide * (u - 1) + rank))
     k_pe: Tensor = g.view(both, turn, 1, u, size=4 * (wide * (u - 1) + turn))
+    if key_norm is not None:
+        k_pe = b.norm(k_pe, key_norm)
     if rope:
         q_pe, k_pe = g.rope(q_pe, b.inp_pos()), g.rope(k_pe, b.inp_pos())
     value = b.norm(latent_view, b.lw(layer, "attn_kv_a_norm.weight"))
@@ -125,11 +152,19 @@ def key_cache(b: Build, layer: int) -> Node:
     return found
 
 
-def latent(b: Build, layer: int, q: Tensor, cache: Node, mask: Tensor, sinks: Node | None = None) -> Tensor:
+def latent(
+    b: Build,
+    layer: int,
+    q: Tensor,
+    cache: Node,
+    mask: Tensor,
+    sinks: Node | None = None,
+    sizes: Latent | None = None,
+) -> Tensor:
     """Attention over latent keys, then each head's own values out of them; flat [heads * value size, tokens]."""
     g, s, u, streams = b.g, b.shape, b.u, b.streams
-    assert s.mla is not None
-    heads, rank, value = s.heads[layer], s.kv_lora, s.mla[1]
+    size = sizes or sizes_of(b)
+    heads, rank, value = s.heads[layer], size.rank, size.value
     row = row_bytes(b.sizes.type_k, s.head_k[layer] * s.kv_heads[layer])
     span = cache.size - row + row_bytes(b.sizes.type_k, rank)
     k_view: Tensor = g.view(cache, 1, size=cache.size)
@@ -149,8 +184,8 @@ def latent(b: Build, layer: int, q: Tensor, cache: Node, mask: Tensor, sinks: No
         flat = g.view(flat, value * heads, u)
     else:
         kq = g.same(g.new([k_view, q_view], cells, u // streams, heads, streams), mask, *extra)
-        size = row_bytes(b.sizes.type_k, rank) * cells * streams
-        copied = Node(KEEP, (v_view,), F16, (cells, rank, 1, streams), size)
+        nbytes = row_bytes(b.sizes.type_k, rank) * cells * streams
+        copied = Node(KEEP, (v_view,), F16, (cells, rank, 1, streams), nbytes)
         kqv = g.new([copied, kq], rank, u // streams, heads, streams)
         flat = g.cont(b.mm(out_weight, kqv), (value * heads, u, 1, 1))
     g.expand(flat)
@@ -239,7 +274,7 @@ def indexed(b: Build, layer: int, x: Tensor, rank: Tensor | None, turned: bool =
     return top
 
 
-def _chosen_mask(b: Build, mask: Node, top: Tensor) -> Tensor:
+def chosen_mask(b: Build, mask: Node, top: Tensor) -> Tensor:
     """The mask with everything hidden but the chosen tokens."""
     g = b.g
     hidden = g.same(mask)

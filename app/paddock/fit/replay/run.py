@@ -9,6 +9,7 @@ from paddock.fit.placement import HOST
 from paddock.fit.replay import (
     compressed,
     dense,
+    dots,
     encoders,
     gemma,
     hybrid,
@@ -40,6 +41,8 @@ def _grow(b: Build) -> None:
         hybrid.build(b)
     elif arch in compressed.GRAPHED:
         compressed.build(b)
+    elif arch in dots.GRAPHED:
+        dots.build(b)
     elif arch in qsa.GRAPHED:
         qsa.build(b)
     elif arch in own.GRAPHED:
