@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QSyntaxHighlighter, QTextC
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.dock.asking import AskDialog
 from paddock.desktop.parts.basic import IconLabel, button, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -145,8 +146,8 @@ class CommandLine(QWidget):
         self._copy = button(tr("Copy"), "copy", self.copy, name=tr("Copy the command line"))
         self._paste = button(tr("Paste"), "clipboard-paste", self.paste,
                              name=tr("Paste a command line: it fills the form"))
-        self._more = tool_button("ellipsis", tr("Formats, and what Paddock adds"), self.open_menu, quiet=False,
-                                 small=False, role="text")
+        self._more = tool_button("ellipsis", tr("Ask the engine, formats, and what Paddock adds"), self.open_menu,
+                                 quiet=False, small=False, role="text")
         mark = IconLabel("terminal", 16, "text2")
         if full:
             line = row(mark, self.edit, self._apply_button, self._copy, self._paste, self._more, gap=8)
@@ -189,13 +190,23 @@ class CommandLine(QWidget):
             self._desk.read_line(text)
 
     @Slot()
+    def ask_engine(self) -> None:
+        """llama.cpp's own figures for this plan, in a dialog."""
+        AskDialog(self._desk, self.window()).ask()
+
+    @Slot()
     def open_menu(self) -> None:
         menu = self.menu()
         menu.popup(self._more.mapToGlobal(self._more.rect().topRight()))
 
     def menu(self) -> QMenu:
-        """Formats to copy, then what Paddock adds, each with a check mark and its reason."""
+        """What the engine can be asked, formats to copy, then what Paddock adds, each with a check mark and reason."""
         menu = QMenu(self)
+        ask = menu.addAction(tr("Ask the engine: its own memory figures…"))
+        ask.setEnabled(self._desk.preview is not None and self._desk.preview.engine is not None
+                       and self._desk.preview.model is not None)
+        ask.triggered.connect(self.ask_engine)
+        menu.addSeparator()
         for form in FORMS:
             action = menu.addAction(tr("Copy: {form}", form=form_name(form)))
             action.triggered.connect(lambda _checked=False, chosen=form: self.copy(chosen))
