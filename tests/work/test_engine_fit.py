@@ -81,6 +81,16 @@ def test_what_fit_would_set_is_what_differs(flags: str, printed: str, changes: d
     assert {c.option: c.after for c in differences_of(parse_argv(flags.split()), printed)} == changes
 
 
+@pytest.mark.parametrize(("flags", "trained", "changes"), [
+    ("", 32768, {}), ("-c 0", 32768, {}), ("-c 0", None, {"ctx-size": "32768"}),
+    ("-c 65536", 32768, {"ctx-size": "32768"}), ("-c 0", 65536, {"ctx-size": "32768"}),
+])
+def test_the_trained_context_is_no_change_where_none_was_named(flags: str, trained: int | None,
+                                                               changes: dict[str, str]) -> None:
+    found = differences_of(parse_argv(flags.split()), "-c 32768 -ngl -1", trained)
+    assert {c.option: c.after for c in found} == changes
+
+
 @pytest.mark.parametrize(("plan", "slots"), [
     (Plan(), "1"), (Plan().with_("ctx-size", 8192), "4"), (Plan().with_("parallel", 2), "2"),
     (Plan().with_("parallel", 2).with_("kv-unified"), "1"),

@@ -94,6 +94,8 @@ def show_engine(asked: EngineFit) -> None:
     for change in asked.changes:
         line(Text("--fit would set {option}: {before} → {after}", option=change.option,
                   before=change.before if change.before is not None else Text("not set"), after=change.after))
+    if asked.changes:
+        line(asked.fit_note)
 
 
 def _mib(size: int | None) -> str | None:

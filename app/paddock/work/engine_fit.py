@@ -329,19 +329,21 @@ def _changes(preview: Preview, engine: Engine,
         printed = next((line for line in run.lines(LIMIT_S, cancelled) if _FITTED.match(line)), None)
         if printed is None:
             return (), plan, _unfittable(run)
-    changes = differences_of(plan, printed)
+    changes = differences_of(plan, printed, preview.model.facts.trained_context if preview.model else None)
     fitted = plan
     for change in changes:
         fitted = fitted.with_(change.option, *change.after.split("\n"))
     return changes, fitted, None
 
 
-def differences_of(plan: Plan, line: str) -> tuple[Change, ...]:
-    """What a line of fit-params sets anew. -ngl -1 and a context that the plan names already are no changes."""
+def differences_of(plan: Plan, line: str, trained: int | None = None) -> tuple[Change, ...]:
+    """What a line of fit-params sets anew. -ngl -1 and a context that the plan asks for already are no changes: also
+    the trained one, where it asks for 0 or none."""
     printed = parse_argv(shlex.split(line))
     out = []
     context, layers = printed.get("ctx-size"), printed.get("n-gpu-layers")
-    if context is not None and context != plan.get("ctx-size"):
+    asked = plan.get("ctx-size") or "0"
+    if context is not None and context not in (asked, str(trained) if asked == "0" else asked):
         out.append(Change("ctx-size", plan.get("ctx-size"), context))
     if layers is not None and layers != "-1" and layers != plan.get("n-gpu-layers"):
         out.append(Change("n-gpu-layers", plan.get("n-gpu-layers"), layers))
