@@ -16,7 +16,7 @@ from paddock.errors import AppError
 from paddock.launch.parsing import parse_argv
 from paddock.store import SessionStart
 from paddock.store.ledger import LedgerRow, write
-from paddock.work import Workspace, ledger
+from paddock.work import Workspace, engine_fit, ledger
 from paddock.work.conditions import free_port, reachable
 
 MIB = 1 << 20
@@ -60,6 +60,19 @@ def test_the_engine_and_paddock_reckon_the_same(levers: str, engine: Engine, two
     assert asked.plan == plan
     assert nothing_left()
     assert not (tmp_path / "data" / "paddock.db").exists()
+
+
+def test_a_build_that_prints_nothing_is_asked_through_fit_params(engine: Engine, two_devices: str, sample_model: Path,
+                                                                 tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_fit, "measured", lambda lines, has_draft: ({}, True))
+    workspace = Workspace(tmp_path)
+    asked = workspace.ask_engine(parse_argv(["--rpc", two_devices, "-m", str(sample_model), "-c", "4096"]))
+    workspace.close()
+    assert asked.mode == "fit-params"
+    assert "not what the server will use" in str(asked.note)
+    assert [row.name for row in asked.rows] == ["RPC0", "RPC1", "Host"]
+    assert asked.agrees, asked.as_dict()["rows"]
 
 
 def test_what_the_engine_would_fit_can_be_taken(engine: Engine, two_devices: str, sample_model: Path,

@@ -17,7 +17,8 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 
-def device(name: str = "Vulkan0", kind: str = "vulkan", compute: int = 100 * MIB, free: int = 8 * GIB) -> DeviceEstimate:
+def device(name: str = "Vulkan0", kind: str = "vulkan", compute: int = 100 * MIB,
+           free: int = 8 * GIB) -> DeviceEstimate:
     terms = (Term("weights", 4 * GIB, Known.SOURCE, 4 * GIB, 4 * GIB), Term("kv", GIB, Known.SOURCE, GIB, GIB),
              Term("compute", compute, Known.SOURCE, compute * 9 // 10, compute * 11 // 10))
     return DeviceEstimate(name, 4 * GIB, GIB, compute, terms=terms, budget=Budget(name, kind, 8 * GIB, free),

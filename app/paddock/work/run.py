@@ -79,6 +79,8 @@ class Run:
         self._told = 0
         self._estimated = estimated
         self._in_ledger = False
+        self._life_from = 0
+        """Number of the last log line before the present start."""
         self._sampler: Sampler | None = None
         self._finished = threading.Event()
         self._lock = threading.Lock()
@@ -180,6 +182,8 @@ class Run:
     def on_state(self, state: State, t: float, exit_: Exit | None) -> None:
         """A change, from the supervisor's thread."""
         self.recorder.on_state(state, t, exit_)
+        if state is State.STARTING:
+            self._life_from = self.recorder.snapshot().log_last
         if state not in ENDED:
             self._database.state(self.session_id, state.value)
         if state is State.READY:
@@ -233,7 +237,7 @@ class Run:
 
     def _keep_fit(self) -> None:
         """What --fit changed stands in the log by now."""
-        self.fit_outcome = fit_log.read(line.text for line in self.recorder.log())
+        self.fit_outcome = fit_log.read(line.text for line in self.recorder.log(after=self._life_from))
         if self.fit_outcome is not None:
             self.recorder.event("fit", str(self.fit_outcome.text), **self.fit_outcome.as_dict())
 

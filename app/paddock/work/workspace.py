@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from paddock.work.settling import settled
 from paddock.work.starting import adopt_run, start_run
 from paddock.work.watching import Watched
 
+RPC_PAUSE_S = 5.0
 Progress = Callable[[int, int | None, str], None]
 
 
@@ -57,6 +59,7 @@ class Workspace:
         self._headers = gguf.HeaderCache(self.paths.cache / "headers")
         self._ledger = ledger.Ledger(self.paths.database)
         self._settled_at = 0.0
+        self._silent_until: dict[tuple[str, ...], float] = {}
 
     # -- settings and storage
 
@@ -143,7 +146,7 @@ class Workspace:
         with self._lock:
             known = self._machines.get(key)
             if known is None and rpc and engine is not None:
-                if not all(map(reachable, rpc)):
+                if not self._all_reachable(tuple(rpc)):
                     return self.machine(engine, again)
                 try:
                     known = survey(list_devices(engine, rpc=rpc))
@@ -155,6 +158,15 @@ class Workspace:
             elif again:
                 known = self._machines[key] = refresh(known)
             return known
+
+    def _all_reachable(self, rpc: tuple[str, ...]) -> bool:
+        """A server that did not answer is not tried again on every edit, but a few seconds later."""
+        if time.monotonic() < self._silent_until.get(rpc, 0.0):
+            return False
+        found = all(map(reachable, rpc))
+        if not found:
+            self._silent_until[rpc] = time.monotonic() + RPC_PAUSE_S
+        return found
 
     def _settle(self, key: tuple[Path | None, tuple[str, ...]]) -> Machine | None:
         """After a server of ours ended, once: the machine when its cards have given the memory back."""
