@@ -83,6 +83,10 @@ def update(catalogue: Catalog) -> None:
     it = italian()
     it.update(catalogue, no_fuzzy_matching=True)
     it.obsolete.clear()
+    for message in it:
+        # Italian's third form is for whole millions; it reads like the second.
+        if isinstance(message.string, tuple) and len(message.string) == 3 and message.string[1]:
+            message.string = (message.string[0], message.string[1], message.string[2] or message.string[1])
     with PO.open("wb") as file:
         write_po(file, it, sort_output=True, include_lineno=False, omit_header=False, width=110)
     with PO.open("rb") as file:
