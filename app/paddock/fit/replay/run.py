@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
@@ -29,39 +31,20 @@ from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
 _PROBED = hybrid.GRAPHED | linear.GRAPHED | hyper.GRAPHED | qsa.GRAPHED | compressed.GRAPHED
+_ROOMS = (dense, mla, hybrid, gemma, encoders, rwkv, linear, hyper, own, qsa, dots, compressed)
+_BUILDERS: dict[str, Callable[[Build], None]] = {arch: room.build for room in _ROOMS for arch in room.GRAPHED}
+"""Who builds the graph of each architecture."""
 
 
 def _grow(b: Build) -> None:
-    arch = b.arch
     if b.sizes.mtp:
         mtp.build(b)
-    elif arch in mla.GRAPHED:
-        mla.build(b)
-    elif arch in hybrid.GRAPHED:
-        hybrid.build(b)
-    elif arch in compressed.GRAPHED:
-        compressed.build(b)
-    elif arch in dots.GRAPHED:
-        dots.build(b)
-    elif arch in qsa.GRAPHED:
-        qsa.build(b)
-    elif arch in own.GRAPHED:
-        own.build(b)
-    elif arch in hyper.GRAPHED:
-        hyper.build(b)
-    elif arch in linear.GRAPHED:
-        linear.build(b)
-    elif arch in rwkv.GRAPHED:
-        rwkv.build(b)
-    elif arch in encoders.GRAPHED:
-        encoders.build(b)
-    elif arch in gemma.GRAPHED:
-        gemma.build(b)
-    elif arch in dense.GRAPHED or not b.shape.known:
-        dense.build(b)
-    else:
+        return
+    builder = _BUILDERS.get(b.arch) if b.shape.known else dense.build
+    if builder is None:
         raise NotDescribedError
-    if b.sizes.embeddings and not b.sizes.mtp:
+    builder(b)
+    if b.sizes.embeddings:
         b.pool()
 
 
