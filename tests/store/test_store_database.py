@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -321,3 +322,17 @@ def test_old_sessions_are_purged_by_age(database: Database) -> None:
 
 def test_importing_the_store_needs_no_keyring(run_python: Callable[..., subprocess.Popen[str]]) -> None:
     assert run_python("import sys, paddock.store; sys.exit('keyring' in sys.modules)").wait(60) == 0
+
+
+def test_rows_that_keep_coming_do_not_put_the_commit_off(tmp_path: Path) -> None:
+    """The watched server is sampled more often than rows are committed: the first rows must not wait for a pause."""
+    with Database(tmp_path / "paddock.db", commit_s=0.2) as database:
+        session = database.start_session(START)
+        until = time.monotonic() + 10
+        t = 0.0
+        while not database.query("SELECT 1 FROM system_sample")[1]:
+            assert time.monotonic() < until, "nothing was committed while rows kept coming"
+            t += 1.0
+            database.sample(session, sample(t))
+            time.sleep(0.02)
+        assert t < 400

@@ -7,6 +7,7 @@ import math
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -113,9 +114,12 @@ class Database:
     def _write(self) -> None:
         pending: list[_Item] = []
         ended = False
+        due = 0.0
         while not ended:
             try:
-                item = self._queue.get(timeout=self._commit_s if pending else None)
+                # Counted from the oldest row that waits: new ones that keep coming must not put it off.
+                item = self._queue.get(timeout=max(0.0, due - time.monotonic()) if pending else None)
+                due = due if pending else time.monotonic() + self._commit_s
                 urgent = item is None or item[1] is not None
                 if item is None:
                     ended = True
@@ -123,8 +127,9 @@ class Database:
                     pending.append(item)
             except queue.Empty:
                 urgent = True
-            if urgent or len(pending) >= 500:
+            if urgent or len(pending) >= 500 or time.monotonic() >= due:
                 pending = self._commit(pending)
+                due = time.monotonic() + self._commit_s
         self._connection.close()
 
     def _commit(self, pending: list[_Item]) -> list[_Item]:
