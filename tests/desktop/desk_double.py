@@ -19,6 +19,7 @@ from paddock.session import Recorder
 from paddock.store.profiles import Profile, Profiles
 from paddock.store.settings import Settings
 from paddock.text import Text
+from paddock.work.ledger import Record, record
 from paddock.work.model import Preview
 
 GIB = 1 << 30
@@ -194,6 +195,9 @@ class WorkspaceDouble:
 
     def sessions(self, search: str = "") -> list[Any]:
         return []
+
+    def record_for(self, preview: Preview) -> Record:
+        return record(())
 
     def query(self, sql: str) -> tuple[list[str], list[Any]]:
         return [], []

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from desk_double import WorkspaceDouble
 
 from paddock.desktop.history import Record, record_of
+from paddock.desktop.state import Desk
+from paddock.work import ledger
+
+MIB = 1 << 20
 
 
-def answer(model: int, context: int = 0) -> dict[str, object]:
-    return {"main": [{"name": "CUDA0", "model": model, "context": context, "compute": 0}], "overhead": {"CUDA0": 7}}
+def row(shown: int, actual: int) -> list[ledger.LedgerRow]:
+    return [ledger.LedgerRow("CUDA0", "cuda", "main", "model", shown, shown, shown, shown, actual)]
 
 
-class Past:
-    """Sessions by id, the newest first."""
-
-    def __init__(self, *details: tuple[str, object, object]) -> None:
-        self.details = details
-
-    def sessions(self) -> list[SimpleNamespace]:
-        return [SimpleNamespace(id=i, model_identity=d[0]) for i, d in enumerate(self.details)]
-
-    def session(self, number: int) -> SimpleNamespace:
-        return SimpleNamespace(estimate=self.details[number][1], actual=self.details[number][2])
-
-
-def test_it_reads_the_launches_of_this_model_that_were_measured() -> None:
-    past = Past(("a", answer(102), answer(100)), ("b", answer(9), answer(1)), ("a", answer(99), answer(90, 10)),
-                ("a", answer(5), None))
-    found = record_of(past, "a")  # type: ignore[arg-type]
-    assert [round(off, 3) for off in found.off] == [0.02, -0.01]
-    assert found.sentence() == "Last 2 launches: the estimate was −1.0 % to +2.0 % off."
-
-
-def test_five_launches_are_enough() -> None:
-    past = Past(*[("a", answer(100), answer(100))] * 9)
-    assert len(record_of(past, "a").off) == 5  # type: ignore[arg-type]
+def test_it_says_what_the_launches_of_this_plan_used(planned: Desk, workspace: WorkspaceDouble) -> None:
+    kept = ledger.record([row(100 * MIB, 102 * MIB), row(100 * MIB, 99 * MIB)])
+    workspace.record_for = lambda preview: kept  # type: ignore[method-assign]
+    assert planned.preview is not None
+    found = record_of(workspace, planned.preview)  # type: ignore[arg-type]
+    assert (found.launches, found.low, found.high) == (2, -0.01, 0.02)
+    assert found.sentence() == "Last 2 launches: −1.0 % to +2.0 % memory against the estimate."
 
 
 def test_a_first_launch_is_said_to_be_unchecked() -> None:
     assert "unchecked" in Record("a").sentence()
-    assert Record("a", (0.006,)).sentence() == "Last launch: the estimate was +0.6 % off."
+    assert Record("a", 1, 0.006, 0.006).sentence() == "Last launch: +0.6 % memory against the estimate."
+
+
+def test_a_launch_of_this_model_is_told_of_in_the_dock(qtbot, planned: Desk, workspace: WorkspaceDouble) -> None:
+    assert planned.record == Record(planned.preview.model.identity)
+    workspace.record_for = lambda preview: ledger.record([row(MIB, MIB)])  # type: ignore[method-assign]
+    with qtbot.waitSignal(planned.recordChanged):
+        planned.judge.ask_record()
+    assert planned.record.launches == 1

@@ -2,61 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paddock.desktop.tr import tr
 from paddock.units import percent_text
 
 if TYPE_CHECKING:
-    from paddock.work import Workspace
-
-_LAUNCHES = 5
-_PARTS = ("model", "context", "compute")
+    from paddock.work import Preview, Workspace
 
 
 @dataclass(frozen=True)
 class Record:
-    """`off`: (predicted - measured) / measured of the last launches of this model, the newest first."""
+    """Of the last launches of this model: how much more (+) or less (−) memory they used than was estimated.
+
+    `low`, `high`: fractions of the estimate; None while nothing was launched.
+    """
 
     identity: str
-    off: tuple[float, ...] = ()
+    launches: int = 0
+    low: float | None = None
+    high: float | None = None
 
     def sentence(self) -> str:
-        """Last 5 launches: the estimate was −0.8 to +1.9 % off."""
-        if not self.off:
+        """Last 5 launches used −0.8 to +1.9 % against the estimate."""
+        if not self.launches:
             return tr("First launch of this model here: the estimate is unchecked.")
-        low, high = (percent_text(edge(self.off), 1, signed=True) for edge in (min, max))
+        low, high = (percent_text(edge, 1, signed=True) for edge in (self.low, self.high))
         if low == high:
-            return tr("Last launch: the estimate was {off} off.",
-                      plural="Last {count} launches: the estimate was {off} off.", count=len(self.off), off=low)
-        return tr("Last launch: the estimate was {low} to {high} off.",
-                  plural="Last {count} launches: the estimate was {low} to {high} off.", count=len(self.off),
+            return tr("Last launch: {off} memory against the estimate.",
+                      plural="Last {count} launches: {off} memory against the estimate.", count=self.launches, off=low)
+        return tr("Last launch: {low} to {high} memory against the estimate.",
+                  plural="Last {count} launches: {low} to {high} memory against the estimate.", count=self.launches,
                   low=low, high=high)
 
 
-def record_of(workspace: Workspace, identity: str) -> Record:
-    """Reads the last sessions of this model; off the GUI thread."""
-    found: list[float] = []
-    for row in workspace.sessions():
-        if row.model_identity != identity:
-            continue
-        detail = workspace.session(row.id)
-        off = _off(detail.estimate, detail.actual)
-        if off is not None:
-            found.append(off)
-        if len(found) == _LAUNCHES:
-            break
-    return Record(identity, tuple(found))
-
-
-def _off(estimate: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> float | None:
-    predicted, measured = _sum(estimate), _sum(actual)
-    return (predicted - measured) / measured if predicted and measured else None
-
-
-def _sum(answer: Mapping[str, Any] | None) -> int:
-    """What llama.cpp's own breakdown covers, over all devices."""
-    rows = [*((answer or {}).get("main") or ()), *((answer or {}).get("draft") or ())]
-    return sum(int(row.get(part) or 0) for row in rows for part in _PARTS)
+def record_of(workspace: Workspace, preview: Preview) -> Record:
+    """The launches of this preview's model with its engine and on such devices; off the GUI thread."""
+    found = workspace.record_for(preview)
+    identity = preview.model.identity if preview.model is not None else ""
+    low, high = (None if edge is None else edge / 100 for edge in (found.low_pct, found.high_pct))
+    return Record(identity, found.launches, low, high)

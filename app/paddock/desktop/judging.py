@@ -105,18 +105,17 @@ class Judge(QObject):
 
     # -- how right the estimates were ----------------------------------------------------------------------------
 
-    def ask_record(self, again: bool = False) -> None:
-        """Once for each model, and again after each run."""
+    @Slot()
+    def ask_record(self) -> None:
+        """After each preview and each run: it depends on model, engine and devices, and is cheap."""
         desk = self._desk
-        model = desk.preview.model if desk.preview is not None else None
-        if model is None or (desk.record is not None and desk.record.identity == model.identity and not again):
-            return
-        identity = model.identity
-        desk.record = Record(identity)
-        bridge.run(lambda: record_of(desk.workspace, identity), self._record_known, None, self, name="record")
+        preview = desk.preview
+        if preview is not None and preview.model is not None:
+            bridge.run(lambda: record_of(desk.workspace, preview), self._record_known, None, self, name="record")
 
     def _record_known(self, record: Record) -> None:
         desk = self._desk
-        if desk.record is not None and record.identity == desk.record.identity:
+        model = desk.preview.model if desk.preview is not None else None
+        if model is not None and record.identity == model.identity and record != desk.record:
             desk.record = record
             desk.recordChanged.emit()

@@ -360,7 +360,7 @@ class Desk(QObject):
         self.runStateChanged.emit(run, state, exit_)
         if state not in LIVE:
             self.runsChanged.emit()
-            self.judge.ask_record(again=True)
+            self.judge.ask_record()
             if not self.live():
                 self._read_machine(refresh=True)
             if run is self._then_launch:
