@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from paddock.engine import Engine
 from paddock.errors import AppError
 from paddock.launch import Plan
 from paddock.launch.parsing import parse_argv
+from paddock.server import State
+from paddock.work import Workspace
 from paddock.work.dry_run import dry_run
 from paddock.work.engine_fit import FitRow, differences_of, measured, separate_slots
 
@@ -98,6 +104,38 @@ def test_the_trained_context_is_no_change_where_none_was_named(flags: str, train
 def test_a_tool_that_cannot_share_slots_is_given_slots_that_mean_the_same(plan: Plan, slots: str) -> None:
     assert separate_slots(plan).get("parallel") == slots
     assert separate_slots(plan).find("kv-unified") is None
+
+
+class Busy:
+    """Stands for a running session."""
+
+    def __init__(self, state: State, plan: Plan) -> None:
+        self.state = state
+        self.preview = SimpleNamespace(plan=plan)
+        self.ended_at = None
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_remote_device_that_serves_a_session_is_left_in_peace(tmp_path: Path) -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.settimeout(0)
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        plan = Plan().with_("model", "m.gguf").with_("rpc", f"127.0.0.1:1,{address}")
+        workspace = Workspace(tmp_path)
+        workspace.runs.append(Busy(State.READY, Plan().with_("rpc", address)))  # type: ignore[arg-type]
+        with pytest.raises(AppError, match="serves a session"):
+            workspace.ask_engine(plan)
+        engine = Engine("e", tmp_path / "llama", ("llama",), "test")
+        assert workspace.machine(engine, rpc=[address]).devices == ()
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+        workspace.runs.append(Busy(State.STOPPED, Plan().with_("rpc", "127.0.0.1:7")))  # type: ignore[arg-type]
+        assert workspace.busy_endpoints() == {address}
+        workspace.close()
 
 
 WITH_CHILD = """

@@ -126,6 +126,10 @@ class EngineFit:
 def ask(workspace: Workspace, plan: Plan, cancelled: Callable[[], bool]) -> EngineFit:
     """See Workspace.ask_engine. Raises AppError in words: no engine, no model, a refusal (diagnosed), out of time."""
     begun = time.monotonic()
+    busy = workspace.busy_endpoints() & set(previewing.endpoints(plan))
+    if busy:
+        raise AppError(Text("The RPC server {servers} serves a session of yours: it has one client at a time.",
+                            servers=", ".join(sorted(busy))), hint=Text("Stop that session first, then ask again."))
     preview = workspace.preview(plan)
     engine = preview.engine
     if engine is None:

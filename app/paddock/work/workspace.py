@@ -29,7 +29,7 @@ from paddock.work.conditions import reachable
 from paddock.work.engine_fit import EngineFit
 from paddock.work.ledger import Record
 from paddock.work.model import Preview
-from paddock.work.run import Run, RunListener
+from paddock.work.run import ENDED, Run, RunListener
 from paddock.work.settling import settled
 from paddock.work.starting import adopt_run, start_run
 from paddock.work.watching import Watched
@@ -160,13 +160,18 @@ class Workspace:
             return known
 
     def _all_reachable(self, rpc: tuple[str, ...]) -> bool:
-        """A server that did not answer is not tried again on every edit, but a few seconds later."""
-        if time.monotonic() < self._silent_until.get(rpc, 0.0):
+        """A server that did not answer is not tried again on every edit, but a few seconds later. One that serves a
+        session of ours is left in peace: it has one client at a time, and a second would wait."""
+        if time.monotonic() < self._silent_until.get(rpc, 0.0) or self.busy_endpoints() & set(rpc):
             return False
         found = all(map(reachable, rpc))
         if not found:
             self._silent_until[rpc] = time.monotonic() + RPC_PAUSE_S
         return found
+
+    def busy_endpoints(self) -> set[str]:
+        """The RPC servers that running sessions of ours use."""
+        return {e for run in self.runs if run.state not in ENDED for e in previewing.endpoints(run.preview.plan)}
 
     def _settle(self, key: tuple[Path | None, tuple[str, ...]]) -> Machine | None:
         """After a server of ours ended, once: the machine when its cards have given the memory back."""
