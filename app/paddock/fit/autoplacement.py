@@ -231,7 +231,8 @@ class _Problem:
         if len(self.devices) > 1 and "tensor-split" not in pinned and any(found.counts):
             plan = plan.with_("tensor-split", ",".join(str(n) for n in found.counts))
         patterns = []
-        if found.off and len(self.devices) == 1 and "n-cpu-moe" not in pinned:
+        first = [i for i, one in enumerate(self.layers) if one.experts and found.start <= i][:len(found.off)]
+        if found.off and len(self.devices) == 1 and list(found.off) == first and "n-cpu-moe" not in pinned:
             plan = plan.with_("n-cpu-moe", found.off[-1] + 1)
         elif found.off:
             patterns.append(rf"blk\.({'|'.join(str(i) for i in found.off)}){EXPERTS}=CPU")

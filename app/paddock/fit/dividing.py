@@ -5,6 +5,7 @@ Plain arithmetic on bytes per layer: which layers, where the borders are, and wh
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, combinations
@@ -58,7 +59,7 @@ class Division:
     def solved(self, start: int | None = None, borders: tuple[int, ...] | None = None) -> Divided:
         """The best division; `start` and `borders` may be given."""
         if start is None:
-            start = borders[0] if borders == () else self.least_start()
+            start = self.least_start()
         ends = borders if borders is not None else self._borders(start)
         off: list[int] = []
         parts: list[str] = []
@@ -88,8 +89,20 @@ class Division:
         room = self.rooms[device]
         if lean + cache > room:
             return None
-        kept = min(room - cache, lean + self._experts[b] - self._experts[a])
+        last, back = self._last_off(device, a, b)
+        off = self._experts[last] - self._experts[a] - sum(size for _, size in back)
+        kept = lean + self._experts[b] - self._experts[a] - off
         return kept, -(kept + cache) / room
+
+    def _last_off(self, device: int, a: int, b: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """Experts of the layers a…end-1 stay in RAM, of a…b-1; and which of the last one's (place, bytes) need not."""
+        over = sum(p[b] - p[a] for p in (self._lean, self._cache, self._experts)) - self.rooms[device]
+        if over <= 0:
+            return a, ()
+        end = bisect_left(self._experts, self._experts[a] + over, a, b + 1)
+        end = min(end, b)
+        spare = self._experts[end] - self._experts[a] - over
+        return end, _largest(self.layers[end - 1].experts, spare)
 
     def _borders(self, start: int) -> tuple[int, ...]:
         """Most bytes kept first, then the emptiest fullest device, by dynamic programming over the borders."""
@@ -112,30 +125,34 @@ class Division:
         return tuple(share)
 
     def _relieved(self, device: int, a: int, b: int) -> tuple[list[int], list[str]]:
-        """The fewest first layers here whose experts must stay in RAM, and what of the last of them may stay after all."""
-        over = sum(p[b] - p[a] for p in (self._lean, self._cache, self._experts)) - self.rooms[device]
-        off: list[int] = []
-        for i in range(a, b):
-            if over <= 0:
-                break
-            if self.layers[i].experts:
-                off.append(i)
-                over -= self.layers[i].expert_bytes
+        """The fewest first layers here whose experts stay in RAM, and those of the last one's tensors that must."""
+        end, back = self._last_off(device, a, b)
+        off = [i for i in range(a, end) if self.layers[i].experts]
         if not off:
             return [], []
-        last = self.layers[off[-1]]
-        back = _largest(last.experts, -over)
+        spare = sum(size for _, size in back)
+        over = sum(p[b] - p[a] for p in (self._lean, self._cache, self._experts)) - self.rooms[device]
+        room, chosen = self._experts[end] - self._experts[a] - over, off[-1]
+        for i in reversed(off):
+            other = _largest(self.layers[i].experts, room)
+            if sum(size for _, size in other) > spare:
+                spare, back, chosen = sum(size for _, size in other), other, i
         if not back:
             return off, []
-        return off[:-1], [name for name, _ in last.experts if name not in back]
+        places = {place for place, _ in back}
+        rest = [name for i, (name, _) in enumerate(self.layers[chosen].experts) if i not in places]
+        return [i for i in off if i != chosen], rest
 
 
-def _largest(tensors: Sequence[tuple[str, int]], room: int) -> set[str]:
-    """The tensors of one layer that together fill most of the room, but not all of them."""
-    best, names = 0, set[str]()
+def _largest(tensors: Sequence[tuple[str, int]], room: int) -> tuple[tuple[int, int], ...]:
+    """The (place, bytes) of one layer's tensors that together fill most of the room, but not all of them."""
+    best, found = 0, tuple[tuple[int, int], ...]()
+    if not tensors or room < min(size for _, size in tensors):
+        return found
+    sizes = [(i, size) for i, (_, size) in enumerate(tensors)]
     for count in range(1, len(tensors)):
-        for some in combinations(tensors, count):
+        for some in combinations(sizes, count):
             size = sum(s for _, s in some)
             if best < size <= room:
-                best, names = size, {n for n, _ in some}
-    return names
+                best, found = size, some
+    return found

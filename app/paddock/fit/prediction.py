@@ -1,8 +1,8 @@
 """What llama.cpp's --fit will do with a plan, said before the launch.
 
-Rules: common/fit.cpp, b11434 (memory-model 4). When all devices keep their margin it changes nothing; else it shortens a
-context that was left open; else it moves layers and experts, unless somebody placed some already: then it gives up, and
-the server loads as asked.
+Rules: common/fit.cpp, b11434 (memory-model 4). When all devices keep their margin it changes nothing; else it shortens
+a context that was left open; else it moves layers and experts, unless somebody placed some already: then it gives up,
+and the server loads as asked.
 """
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ def _moved(on: int, of: int, partial: int, context: int | None) -> Text:
     if context is None:
         return Text("--fit will put {on} of {of} layers on the GPU.", on=on, of=of)
     if partial:
-        return Text("--fit will shorten the context to {tokens} tokens and put {on} of {of} layers on the GPU, {partial} "
-                    "of them without (all) their experts.", tokens=count_text(context), on=on, of=of, partial=partial)
+        return Text("--fit will shorten the context to {tokens} tokens and put {on} of {of} layers on the GPU, "
+                    "{partial} of them without (all) their experts.", tokens=count_text(context), on=on, of=of,
+                    partial=partial)
     return Text("--fit will shorten the context to {tokens} tokens and put {on} of {of} layers on the GPU.",
                 tokens=count_text(context), on=on, of=of)

@@ -211,11 +211,11 @@ class Division:
 
 
 def _put(slices: Slices, device: int, new: Slice) -> Slices:
-    return slices[:device] + (new,) + slices[device + 1:]
+    return (*slices[:device], new, *slices[device + 1:])
 
 
 def _converted(slices: Slices, device: int, start: int, count: int) -> tuple[Slices, int]:
-    """`count` partial layers from `start` on become full layers of `device`; and the first that still has partial ones."""
+    """`count` partial layers from `start` on become full ones of `device`; and the first that has some left."""
     left = count
     for giver in range(start, len(slices)):
         n = min(left, slices[giver].partial)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from paddock.engine.model import Engine
 from paddock.errors import AppError
+from paddock.fit.ceiling import Ceiling
 from paddock.fit.model import Estimate
+from paddock.fit.prediction import FitPrediction
 from paddock.gguf.model import ModelFile
 from paddock.hardware.model import Machine
 from paddock.launch.model import Command, Issue, Plan, Severity
@@ -29,6 +31,11 @@ class Preview:
     estimate: Estimate | None
     issues: tuple[Issue, ...]
     command: Command | None
+    fit_prediction: FitPrediction | None = None
+    """What llama.cpp's --fit will do with this plan."""
+    ceiling: Ceiling | None = None
+    ceiling_full: Ceiling | None = None
+    """The speed that memory allows, with an empty context and with a slot's full one."""
 
     @property
     def errors(self) -> tuple[Issue, ...]:

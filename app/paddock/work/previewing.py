@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from paddock.engine import Engine
 from paddock.errors import AppError
 from paddock.fit import Budget, Estimate, estimate
+from paddock.fit.ceiling import Ceiling
+from paddock.fit.prediction import FitPrediction
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective
 from paddock.launch.secret_reference import references
 from paddock.store import resolve_secret
 from paddock.text import Text
+from paddock.work import foretelling
 from paddock.work.conditions import free_port, gather
 from paddock.work.model import Preview
 
@@ -37,9 +40,12 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     off = workspace.settings.additions_off if additions_off is None else additions_off
     conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
     found = _estimate(plan, model, machine, draft, projector)
+    found = workspace.corrected(found, model, engine) if found else None
+    told = _foretold(workspace, plan, model, machine, found, draft, projector)
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
-        projector=projector, estimate=workspace.corrected(found, model, engine) if found else None,
+        projector=projector, estimate=foretelling.noted(found, told[0]) if found else None,
+        fit_prediction=told[0], ceiling=told[1], ceiling_full=told[2],
         issues=tuple(check(plan, model, engine, machine, conditions)),
         command=command_of(workspace, plan, engine, conditions, off) if engine else None,
     )
@@ -110,10 +116,25 @@ def _estimate(plan: Plan, model: ModelFile | None, machine: Machine, draft: Mode
                     host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
 
 
+def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, machine: Machine, found: Estimate | None,
+              draft: ModelFile | None, projector: ModelFile | None
+              ) -> tuple[FitPrediction | None, Ceiling | None, Ceiling | None]:
+    """What --fit will do, and the speed ceilings of an empty and of a full context."""
+    if model is None or found is None or not found.devices:
+        return None, None, None
+    budgets = budgets_of(machine)
+    prediction = foretelling.predicted(model, plan, budgets, draft=draft, projector=projector,
+                                       host_total=machine.ram_total_bytes)
+    return prediction, *foretelling.ceilings(workspace.paths, model, plan, budgets, found)
+
+
 def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None,
                   corrections: bool | None = None) -> Estimate:
-    """See Workspace.estimate. Raises AppError when the model cannot be read. Given devices are not this machine's, so
-    nothing that was measured here corrects them."""
+    """See Workspace.estimate. Its notes say what --fit will do and how fast memory lets it be.
+
+    Raises AppError when the model cannot be read. Given devices are not this machine's, so nothing that was measured
+    here corrects them.
+    """
     path = plan.get("model")
     if not path:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file, or -m FILE among the flags."))
@@ -122,6 +143,15 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     projector, _ = _read(workspace, plan.get("mmproj"))
     engine = engine_of(workspace, plan)
     machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
-    found = estimate(model, plan, tuple(budgets) if budgets is not None else budgets_of(machine), draft=draft,
-                     projector=projector, host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
-    return workspace.corrected(found, model, engine, corrections) if budgets is None else found
+    there = tuple(budgets) if budgets is not None else budgets_of(machine)
+    found = estimate(model, plan, there, draft=draft, projector=projector, host_total=machine.ram_total_bytes,
+                     host_free=machine.ram_available_bytes)
+    found = workspace.corrected(found, model, engine, corrections) if budgets is None else found
+    if not found.devices:
+        return found
+    foretelling.ram_speed(workspace.paths, measure=True)
+    prediction = foretelling.predicted(model, plan, there, draft=draft, projector=projector,
+                                       host_total=machine.ram_total_bytes)
+    line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
+    found = foretelling.noted(found, prediction)
+    return found if line is None else replace(found, notes=(*found.notes, line))
