@@ -125,23 +125,32 @@ class Division:
         return tuple(share)
 
     def _relieved(self, device: int, a: int, b: int) -> tuple[list[int], list[str]]:
-        """The fewest first layers here whose experts stay in RAM, and those of the last one's tensors that must."""
-        end, back = self._last_off(device, a, b)
-        off = [i for i in range(a, end) if self.layers[i].experts]
-        if not off:
-            return [], []
-        spare = sum(size for _, size in back)
+        """Layers here whose experts all stay in RAM, and single tensors of one more: from the front, or from the back
+        where that keeps more bytes (tensors of several types)."""
         over = sum(p[b] - p[a] for p in (self._lean, self._cache, self._experts)) - self.rooms[device]
-        room, chosen = self._experts[end] - self._experts[a] - over, off[-1]
+        if over <= 0:
+            return [], []
+        layers = [i for i in range(a, b) if self.layers[i].experts]
+        _, off, parts = min((self._freed(order, over) for order in (layers, layers[::-1])), key=lambda f: f[0])
+        return sorted(off), parts
+
+    def _freed(self, order: Sequence[int], over: int) -> tuple[int, list[int], list[str]]:
+        """(bytes that stay in RAM, whole layers, single tensors) when layers give up their experts in this order."""
+        off: list[int] = []
+        freed = 0
+        for i in order:
+            if freed >= over:
+                break
+            off.append(i)
+            freed += self.layers[i].expert_bytes
+        best, back, chosen = 0, tuple[tuple[int, int], ...](), -1
         for i in reversed(off):
-            other = _largest(self.layers[i].experts, room)
-            if sum(size for _, size in other) > spare:
-                spare, back, chosen = sum(size for _, size in other), other, i
-        if not back:
-            return off, []
+            some = _largest(self.layers[i].experts, freed - over)
+            if sum(size for _, size in some) > best:
+                best, back, chosen = sum(size for _, size in some), some, i
         places = {place for place, _ in back}
-        rest = [name for i, (name, _) in enumerate(self.layers[chosen].experts) if i not in places]
-        return [i for i in off if i != chosen], rest
+        parts = [n for k, (n, _) in enumerate(self.layers[chosen].experts) if k not in places] if back else []
+        return freed - best, [i for i in off if i != chosen], parts
 
 
 def _largest(tensors: Sequence[tuple[str, int]], room: int) -> tuple[tuple[int, int], ...]:
