@@ -11,6 +11,7 @@ from typing import Any
 
 from paddock.fit import Budget, Estimate, Verdict
 from paddock.fit.ceiling import Ceiling, bandwidths, ceiling
+from paddock.fit.missing import missing_for_all_layers
 from paddock.fit.prediction import FitPrediction, predict_fit
 from paddock.gguf.model import ModelFile
 from paddock.hardware.ram_speed import measure_ram_speed
@@ -41,6 +42,12 @@ def noted(found: Estimate, prediction: FitPrediction | None) -> Estimate:
     if prediction is None or not prediction.matters or found.rejected is not None:
         return found
     return replace(found, notes=(*found.notes, prediction.text))
+
+
+def with_missing(found: Estimate, model: ModelFile, plan: Plan, budgets: Sequence[Budget], **given: Any) -> Estimate:
+    """The estimate with what is missing for all layers on the GPUs among its notes."""
+    text = missing_for_all_layers(model, plan, budgets, found, **given).text
+    return found if text is None else replace(found, notes=(*found.notes, text))
 
 
 def ceilings(paths: DataPaths, model: ModelFile, plan: Plan, budgets: Sequence[Budget],

@@ -42,6 +42,8 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     found = _estimate(plan, model, machine, draft, projector)
     found = workspace.corrected(found, model, engine) if found else None
     told = _foretold(workspace, plan, model, machine, found, draft, projector)
+    if model is not None and found is not None:
+        found = foretelling.with_missing(found, model, plan, budgets_of(machine), draft=draft, projector=projector)
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
         projector=projector, estimate=foretelling.noted(found, told[0]) if found else None,
@@ -153,5 +155,6 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     prediction = foretelling.predicted(model, plan, there, draft=draft, projector=projector,
                                        host_total=machine.ram_total_bytes)
     line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
+    found = foretelling.with_missing(found, model, plan, there, draft=draft, projector=projector)
     found = foretelling.noted(found, prediction)
     return found if line is None else replace(found, notes=(*found.notes, line))
