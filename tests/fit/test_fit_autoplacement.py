@@ -110,7 +110,8 @@ def test_cache_types_and_context_give_way_only_where_nothing_else_helps(truth: T
     found = auto_place(model, plan, cards(8), **small)
     assert found.estimate.verdict is Verdict.FITS
     assert found.plan.get("cache-type-k") == "q8_0"
-    kept = auto_place(model, plan, cards(8), pinned=("ctx-size", "cache-type-k", "cache-type-v", "ubatch-size"), **small)
+    pinned = ("ctx-size", "cache-type-k", "cache-type-v", "ubatch-size")
+    kept = auto_place(model, plan, cards(8), pinned=pinned, **small)
     assert kept.plan.get("cache-type-k") is None
     assert kept.plan.integer("ctx-size") == 131072
 

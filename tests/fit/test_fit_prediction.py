@@ -81,6 +81,20 @@ def test_the_context_is_shortened_even_where_it_then_gives_up(truth: Truth) -> N
     assert (found.action, found.context) == (FitAction.GIVES_UP, 4096)
 
 
+def test_a_card_that_holds_only_the_output_gives_even_that(truth: Truth) -> None:
+    found = predicted(truth, "gpt-oss-20b-mxfp4.gguf", (16, 8))
+    assert (found.tensor_split, len(found.overrides)) == ((25, 0), 1)
+
+
+def test_a_placement_that_the_engine_overfills_itself_is_said(truth: Truth) -> None:
+    """llama-server called it a success, with 16,888 MiB on the second card for a target of 11,264 MiB."""
+    budgets = [Budget(f"RPC{i}", "rpc", 12 * GIB, 12 * GIB) for i in range(2)]
+    found = predict_fit(truth.model("deepseek-v3-q4km.gguf"), parse_argv(["-c", "8192"]), budgets)
+    assert found.tensor_split == (4, 58)
+    assert found.over == "RPC1"
+    assert "RPC1" in str(found.text)
+
+
 def test_a_context_of_zero_asks_for_all_of_it(truth: Truth) -> None:
     found = predicted(truth, "llama-3.1-8b-q4km.gguf", (8,), "-c", "0")
     assert (found.action, found.context) == (FitAction.PLACEMENT, None)

@@ -47,6 +47,8 @@ class FitPrediction:
     tensor_split: tuple[int, ...] = ()
     overrides: tuple[str, ...] = ()
     plan: Plan | None = None
+    over: str | None = None
+    """A device to which --fit itself gives more than is free there."""
 
     @property
     def matters(self) -> bool:
@@ -148,7 +150,8 @@ class _Prediction:
             levers = replace(levers, context=self.context)
         elif levers.context == 0:
             levers = replace(levers, context=self.trained * self.trials.streams)
-        return self._with(levers, Division(self.trials, levers).found())
+        division = Division(self.trials, levers)
+        return self._with(levers, division.found(), division.over())
 
     def _blocker(self, count: int) -> str | None:
         """The option because of which --fit moves nothing."""
@@ -161,7 +164,7 @@ class _Prediction:
             return "-sm row"
         return _overriding(self.plan) if levers.overrides else None
 
-    def _with(self, levers: Levers, slices: Slices) -> FitPrediction:
+    def _with(self, levers: Levers, slices: Slices, over: str | None) -> FitPrediction:
         after = self.trials.sliced(levers, slices)
         split = tuple(s.layers for s in slices) if len(slices) > 1 else ()
         overrides = tuple(f"{o.pattern}={o.target}" for o in after.overrides)
@@ -173,9 +176,11 @@ class _Prediction:
         if overrides:
             plan = plan.with_("override-tensor", ",".join(overrides))
         partial = sum(s.partial for s in slices)
-        return FitPrediction(FitAction.PLACEMENT, self.context, after.gpu_layers,
-                             _moved(after.gpu_layers, self.trials.layers + 1, partial, self.context), split, overrides,
-                             plan)
+        text = _moved(after.gpu_layers, self.trials.layers + 1, partial, self.context)
+        if over is not None:
+            text = Text("{what} That is more than {device} has free: the load will fail. Place the layers yourself.",
+                        what=text, device=over)
+        return FitPrediction(FitAction.PLACEMENT, self.context, after.gpu_layers, text, split, overrides, plan, over)
 
     def _said(self, action: FitAction, text: Text) -> FitPrediction:
         plan = self.plan if self.context is None else self.plan.with_("ctx-size", self.context)

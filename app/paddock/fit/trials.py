@@ -143,6 +143,13 @@ class Division:
             self._known[slices] = self.trials.used(self.trials.rows(levers), levers)
         return self._known[slices]
 
+    def over(self) -> str | None:
+        """The device that gets more than it has free, for --fit may end with more than it set out to use: what one
+        device takes in the second pass is not taken off the others when it starts on whole layers with experts."""
+        used = self.used(self.slices)
+        return next((d.name for d, use, free in zip(self.trials.devices, used, self.trials.free, strict=False)
+                     if use > (free or 0)), None)
+
     def found(self) -> Slices:
         """The division, when everything has been tried."""
         spare = self._spare_without_experts() if self.experts else 0
@@ -191,14 +198,16 @@ class Division:
     def _one_more(self, device: int, start: int) -> int:
         """One extra layer of which only a part lies here, the rest on the next device (the last: on the CPU)."""
         last = device == self.count - 1
-        if self.slices[start].layers <= (1 if last else 0) or self.slices[start].partial < 1:
-            return start
         giver = self.slices[start]
-        changed = _put(self.slices, start, replace(giver, layers=giver.layers - 1, partial=giver.partial - 1))
+        if giver.layers <= (1 if last else 0):
+            return start
+        # The last device may have nothing but the output layer, and gives even that.
+        left = giver.partial - 1 if device == start else max(0, giver.partial - 1)
+        changed = _put(self.slices, start, replace(giver, layers=giver.layers - 1, partial=left))
         taker = changed[device]
         changed = _put(changed, device, replace(taker, layers=taker.layers + 1, partial=taker.partial + 1,
                                                 to=HOST if last else device + 1))
-        after = start + 1 if changed[start].partial == 0 and start + 1 < self.count else start
+        after = start + 1 if giver.partial == 1 and start + 1 < self.count else start
         took = False
         for part in ("gate+down", "down") if self._fits(changed, device, "gate+down") else ("ffn",):
             if self._fits(changed, device, part):
