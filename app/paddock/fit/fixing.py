@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from paddock.fit.bandwidth import Bandwidth
+from paddock.fit.ceiling import ceiling
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Verdict
 from paddock.fit.verdicts import estimate
 from paddock.gguf.model import ModelFile
 from paddock.launch.model import Plan
 from paddock.text import Text
-from paddock.units import count_text, gib_text
+from paddock.units import count_text, gib_text, percent_text
 
 _RANK = {Verdict.FITS: 0, Verdict.TIGHT: 1, Verdict.CANT_TELL: 2, Verdict.WONT_FIT: 3}
 STEP = 1024
+LEAST_CHANGE = 0.005
 LARGEST = 1 << 21
 
 
-def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate, **given: Any) -> tuple[Fix, ...]:
+def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate, *,
+          speeds: Mapping[str, Bandwidth | None] | None = None, **given: Any) -> tuple[Fix, ...]:
     """Up to three changes that help, best first: what fits comes before what is only tight, small losses before large.
 
-    `given`: draft, projector, host_total, host_free as for `estimate`. Empty when it fits or cannot be told.
+    `given`: draft, projector, host_total, host_free as for `estimate`. `speeds`: see `ceiling.bandwidths`; with them
+    the effect says how the speed ceiling changes. Empty when it fits or cannot be told.
     """
     if before.verdict not in (Verdict.WONT_FIT, Verdict.TIGHT) or not before.devices:
         return ()
@@ -38,10 +43,32 @@ def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estim
         freed = worst.total - there.total
         if freed <= 0 or _RANK[after.verdict] > _RANK[before.verdict]:
             continue
-        effect = Text("{device} −{freed} GiB, {cost}", device=_name(worst), freed=gib_text(freed), cost=cost)
+        speed = speed_change(model, plan, changed, budgets, speeds, _depth(before, after)) if speeds else None
+        effect = _effect(worst, freed, cost, speed)
         found.append((_RANK[after.verdict], order, Fix(id_, sets, effect, changed, freed, worst.name)))
     found.sort(key=lambda f: f[:2])
     return tuple(fix for _, _, fix in found[:3])
+
+
+def _depth(before: Estimate, after: Estimate) -> int:
+    """Tokens that both plans can hold: only so are their speeds alike."""
+    return min(before.context_per_slot or 0, after.context_per_slot or 0)
+
+
+def speed_change(model: ModelFile, plan: Plan, changed: Plan, budgets: Sequence[Budget],
+                 speeds: Mapping[str, Bandwidth | None], depth: int) -> float | None:
+    """By which fraction the speed ceiling at this depth changes (−0.02: 2 % slower); None where it is not known."""
+    old, new = (ceiling(model, p, budgets, speeds, depth) for p in (plan, changed))
+    if old is None or new is None or not old.bound or not new.bound:
+        return None
+    return new.bound / old.bound - 1
+
+
+def _effect(worst: DeviceEstimate, freed: int, cost: Text, speed: float | None) -> Text:
+    if speed is None or abs(speed) < LEAST_CHANGE:
+        return Text("{device} −{freed} GiB, {cost}", device=_name(worst), freed=gib_text(freed), cost=cost)
+    return Text("{device} −{freed} GiB, {cost}, {change} t/s", device=_name(worst), freed=gib_text(freed), cost=cost,
+                change=percent_text(speed, signed=True))
 
 
 def _worst(before: Estimate) -> DeviceEstimate:
