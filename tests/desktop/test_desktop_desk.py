@@ -210,3 +210,25 @@ def test_keep_serving_goes_with_the_launch_and_into_an_open_profile(qtbot, plann
         planned.profiles.keep_serving(True)
     assert workspace.profiles.load("Chat").keep_serving
     assert planned.profile.keep_serving
+
+
+def test_variables_prefix_and_engine_are_changes_too() -> None:
+    saved = Plan(environment=(("GGML_VK_DISABLE_F16", "1"),), engine="old").with_("alias", "a")
+    plan = replace(saved, environment=(("CUDA_VISIBLE_DEVICES", "1"),), prefix=("numactl", "-N", "0"), engine=None)
+    found = changes(saved, plan)
+    assert [(c.kind, c.option) for c in found] == [
+        ("variable", "CUDA_VISIBLE_DEVICES"), ("variable", "GGML_VK_DISABLE_F16"), ("prefix", "prefix"),
+        ("engine", "engine")]
+    for change in found:
+        plan = undone(plan, change)
+    assert plan == saved
+
+
+def test_an_engine_that_is_found_anew_is_the_engine_at_once(qtbot, planned: Desk, workspace) -> None:
+    old = planned.engine()
+    assert old is not None
+    newer = replace(old, version="newer")
+    workspace.found = [newer]
+    with qtbot.waitSignal(planned.enginesChanged):
+        planned.find_engines(refresh=True)
+    assert planned.engine() == newer

@@ -186,6 +186,7 @@ class Desk(QObject):
     def _engines_found(self, engines: list[Engine]) -> None:
         self.engines = list(engines)
         self.enginesChanged.emit()
+        self.judge.request()
         self._read_machine(refresh=False)
 
     def _engines_failed(self, error: AppError) -> None:
@@ -195,8 +196,10 @@ class Desk(QObject):
 
     def engine(self) -> Engine | None:
         """The engine of the current plan, as far as it is known without asking anything."""
-        if self.preview is not None and self.preview.engine is not None:
-            return self.preview.engine
+        preview = self.preview
+        known = preview.engine if preview is not None and preview.plan.engine == self.plan.engine else None
+        if known is not None and (self.engines is None or known in self.engines):
+            return known
         wanted = self.plan.engine
         usable = [e for e in self.engines or [] if e.error is None]
         return next((e for e in usable if wanted in (e.name, str(e.path))), usable[0] if usable else None)

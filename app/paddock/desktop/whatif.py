@@ -34,15 +34,19 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Change:
-    """One option that differs; None = not set there."""
+    """One option, variable, prefix or engine that differs; None = not set there.
+
+    kind: "option", "variable", "prefix" or "engine". The value of all but an option stands in its setting's `values`.
+    """
 
     option: str
     before: Setting | None
     after: Setting | None
+    kind: str = "option"
 
 
 def changes(saved: Plan, plan: Plan) -> list[Change]:
-    """Options that differ between two plans, in the order of the plan, then those that were taken out."""
+    """What differs between two plans: options in the plan's order, then those that were taken out, then the rest."""
     names = list(dict.fromkeys([s.option for s in plan.settings] + [s.option for s in saved.settings]))
     found = []
     for name in names:
@@ -50,11 +54,35 @@ def changes(saved: Plan, plan: Plan) -> list[Change]:
         after = [s for s in plan.settings if s.option == name]
         if before != after:
             found.append(Change(name, before[-1] if before else None, after[-1] if after else None))
+    return found + _other_changes(saved, plan)
+
+
+def _other_changes(saved: Plan, plan: Plan) -> list[Change]:
+    """Variables, prefix and engine."""
+    def value(name: str, *values: str | None) -> Setting | None:
+        known = tuple(value for value in values if value is not None)
+        return Setting(name, known) if known else None
+
+    names = dict.fromkeys([name for name, _ in plan.environment] + [name for name, _ in saved.environment])
+    found = [Change(name, value(name, saved.variable(name)), value(name, plan.variable(name)), "variable")
+             for name in names if saved.variable(name) != plan.variable(name)]
+    if saved.prefix != plan.prefix:
+        found.append(Change("prefix", value("prefix", *saved.prefix), value("prefix", *plan.prefix), "prefix"))
+    if saved.engine != plan.engine:
+        found.append(Change("engine", value("engine", saved.engine), value("engine", plan.engine), "engine"))
     return found
 
 
 def undone(plan: Plan, change: Change) -> Plan:
     """The plan with this one change taken back."""
+    values = change.before.values if change.before is not None else ()
+    if change.kind == "variable":
+        rest = tuple(pair for pair in plan.environment if pair[0] != change.option)
+        return replace(plan, environment=(*rest, *((change.option, value) for value in values)))
+    if change.kind == "prefix":
+        return replace(plan, prefix=values)
+    if change.kind == "engine":
+        return replace(plan, engine=next(iter(values), None))
     if change.before is None:
         return plan.without(change.option)
     return plan.with_(change.option, *change.before.values, on=change.before.on)

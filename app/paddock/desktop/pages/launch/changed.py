@@ -13,6 +13,7 @@ from paddock.desktop.tr import tr
 from paddock.desktop.whatif import Change, undone
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Setting
+from paddock.launch.variables import BY_NAME
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -27,9 +28,22 @@ def setting_words(setting: Setting | None) -> str:
     if not setting.values:
         return tr("on") if setting.on else tr("off")
     option = CATALOGUE.get(setting.option)
-    if option is not None and option.secret and ":" not in setting.values[0]:
-        return "•••"
-    return " ".join(setting.values)
+    variable = BY_NAME.get(setting.option)
+    secret = (option is not None and option.secret) or (variable is not None and variable.secret)
+    return "•••" if secret and ":" not in setting.values[0] else " ".join(setting.values)
+
+
+def change_words(change: Change) -> tuple[str, str]:
+    """(as it is written, name): "-c" and "Context"."""
+    if change.kind == "prefix":
+        return tr("prefix"), tr("Program in front")
+    if change.kind == "engine":
+        return tr("engine"), tr("Engine")
+    if change.kind == "variable":
+        variable = BY_NAME.get(change.option)
+        return change.option, str(variable.label) if variable is not None else tr("Variable")
+    option = CATALOGUE.get(change.option)
+    return (option.names[0], str(option.label)) if option is not None else (change.option, "")
 
 
 class ChangesPane(QWidget):
@@ -75,9 +89,7 @@ class ChangesPane(QWidget):
         self._grid.setColumnStretch(2, 1)
 
     def _add(self, index: int, change: Change) -> None:
-        option = CATALOGUE.get(change.option)
-        flag = option.names[0] if option is not None else change.option
-        name = str(option.label) if option is not None else ""
+        flag, name = change_words(change)
         before = Label(setting_words(change.before), "mono", "text2", elide="middle")
         after = Label(setting_words(change.after), "mono", elide="middle")
         values = QWidget()

@@ -67,7 +67,7 @@ class BasicForm(QScrollArea):
         """Show the plan."""
         for field in self.fields.values():
             field.sync()
-        changed = {c.option for c in self._desk.changes()}
+        changed = {c.option for c in self._desk.changes() if c.kind != "variable"}
         for made in self.rows.values():
             made.set_changed(bool(changed & set(made.options)))
         self.show_costs()
