@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QRect, qInstallMessageHandler
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QComboBox, QLabel
 
 from paddock.desktop import icons
 from paddock.desktop.colours import DATA, ROLES
@@ -86,3 +87,24 @@ def test_text_grows_with_the_person_s_scale_and_never_shrinks_below_eleven(qtbot
     label = QLabel("text")
     qtbot.addWidget(label)
     assert theme().font("body").pixelSize() == theme().font_px("body")
+
+
+@pytest.mark.parametrize("folder", ["plain", "a (b) <c> d", "it's; {new}", 'say "hi"', "back\\slash"])
+def test_the_style_sheet_finds_its_images_in_any_folder(qtbot, qapp, tmp_path: Path, folder: str) -> None:
+    cache = tmp_path / folder
+    messages: list[str] = []
+    before = qInstallMessageHandler(lambda _kind, _context, text: messages.append(text))
+    try:
+        theme().use("light", cache=cache)
+        box = QComboBox()
+        qtbot.addWidget(box)
+        box.resize(120, 28)
+        box.show()
+        drawn = box.grab().toImage()
+    finally:
+        qInstallMessageHandler(before)
+    assert not [m for m in messages if "propagateSizeHints" not in m]
+    arrow = QRect(drawn.width() - 24, 4, 20, drawn.height() - 8)
+    colours = {drawn.pixelColor(x, y).name() for x in range(arrow.left(), arrow.right())
+               for y in range(arrow.top(), arrow.bottom())}
+    assert len(colours) > 1, "the arrow of the box is not drawn"

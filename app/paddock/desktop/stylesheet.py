@@ -36,13 +36,13 @@ QLineEdit:disabled,QComboBox:disabled,QAbstractSpinBox:disabled,QPlainTextEdit:d
  background:palette(alternate-base);color:$text3}
 QLineEdit[search="true"]{padding-left:4px}
 QComboBox::drop-down{border:0;width:${h24}px}
-QComboBox::down-arrow{image:url($down);width:${h14}px;height:${h14}px}
-QComboBox::down-arrow:disabled{image:url($down_off)}
+QComboBox::down-arrow{image:url("$down");width:${h14}px;height:${h14}px}
+QComboBox::down-arrow:disabled{image:url("$down_off")}
 QAbstractSpinBox::up-button,QAbstractSpinBox::down-button{border:0;width:${h18}px;background:transparent}
-QAbstractSpinBox::up-arrow{image:url($up);width:${h12}px;height:${h12}px}
-QAbstractSpinBox::down-arrow{image:url($down);width:${h12}px;height:${h12}px}
-QAbstractSpinBox::up-arrow:off,QAbstractSpinBox::up-arrow:disabled{image:url($up_off)}
-QAbstractSpinBox::down-arrow:off,QAbstractSpinBox::down-arrow:disabled{image:url($down_off)}
+QAbstractSpinBox::up-arrow{image:url("$up");width:${h12}px;height:${h12}px}
+QAbstractSpinBox::down-arrow{image:url("$down");width:${h12}px;height:${h12}px}
+QAbstractSpinBox::up-arrow:off,QAbstractSpinBox::up-arrow:disabled{image:url("$up_off")}
+QAbstractSpinBox::down-arrow:off,QAbstractSpinBox::down-arrow:disabled{image:url("$down_off")}
 QComboBox QAbstractItemView{border:1px solid palette(mid);background:palette(base);outline:0;padding:2px;
  selection-background-color:$sel;selection-color:$text}
 QComboBox QAbstractItemView::item{min-height:${h26}px;padding:0 6px}
@@ -86,9 +86,9 @@ QToolButton[segment="true"]:disabled{color:$text3;background:palette(alternate-b
 QCheckBox,QRadioButton{spacing:8px;min-height:${h26}px}
 QCheckBox::indicator{width:${h14}px;height:${h14}px;
  border:1px solid palette(dark);border-radius:3px;background:palette(base)}
-QCheckBox::indicator:checked{background:palette(highlight);border-color:palette(highlight);image:url($check)}
+QCheckBox::indicator:checked{background:palette(highlight);border-color:palette(highlight);image:url("$check")}
 QCheckBox::indicator:disabled{border-color:palette(mid);background:palette(alternate-base)}
-QCheckBox::indicator:checked:disabled{image:url($check_off)}
+QCheckBox::indicator:checked:disabled{image:url("$check_off")}
 QCheckBox:focus{color:palette(link)}
 QCheckBox::indicator:focus{border:2px solid palette(highlight);width:${h12}px;height:${h12}px}
 QSlider{min-height:20px} QSlider::groove:horizontal{height:4px;background:palette(dark);border-radius:2px}
@@ -124,6 +124,9 @@ QSplitter::handle{background:palette(shadow)} QSplitter::handle:horizontal{width
 QSplitter::handle:vertical{height:1px}
 QFrame[panel="window"]{background:palette(window);border:0} QFrame[panel="base"]{background:palette(base);border:0}
 QFrame[rule="true"]{background:palette(shadow);border:0}
+QDialogButtonBox{dialogbuttonbox-buttons-have-icons:0} QInputDialog{min-width:${h360}px}
+QDialogButtonBox QPushButton{min-width:${h60}px} QFileDialog QToolButton{padding:0;min-width:${h26}px}
+QFileDialog QToolButton:focus{padding:0;min-width:${h24}px}
 QFrame[box="true"]{border:1px solid palette(shadow);border-radius:6px;background:palette(base)}
 """)
 
@@ -140,15 +143,20 @@ def write_images(theme: Theme, folder: Path) -> None:
                 target.write_text(svg, "utf-8")
 
 
+def _quoted(path: Path) -> str:
+    """For use between the quotes of url(""): a folder's name may hold whatever a file system allows."""
+    return path.as_posix().replace("\\", "\\\\").replace('"', '\\"')
+
+
 def stylesheet(theme: Theme, folder: Path) -> str:
     """The application's style sheet."""
     suffix = "dark" if theme.dark else "light"
     images = {
-        f"{name}{key}": (folder / f"{name}{state}-{suffix}.svg").as_posix()
+        f"{name}{key}": _quoted(folder / f"{name}{state}-{suffix}.svg")
         for name in _CHEVRONS for key, state in (("", ""), ("_off", "-off"))
     }
     colours = {name: theme.color(name).name() for name in ("bad", "sel", "text", "text2", "text3", "line", "soft")}
     hover = theme.color("accent").lighter(108) if theme.dark else theme.color("accent").darker(110)
-    heights = {f"h{n}": str(theme.px(n)) for n in (12, 14, 18, 20, 22, 24, 26, 27, 30, 38)}
+    heights = {f"h{n}": str(theme.px(n)) for n in (12, 14, 18, 20, 22, 24, 26, 27, 30, 38, 60, 360)}
     return _SHEET.substitute(images | colours | heights, accent_hover=hover.name(), note=str(theme.font_px("note")),
                              title=str(theme.font_px("title")))
