@@ -290,3 +290,24 @@ def test_notices_of_the_start_are_shown_once(qtbot, window: MainWindow) -> None:
     window.show_notices([Text("The settings were set aside."), Text("Defaults are used.")])
     assert "set aside" in window.banner.accessibleName()
     assert Path(window.desk.workspace.paths.root).name == "data"
+
+
+def test_a_window_larger_than_the_screen_fills_the_screen(qtbot, window: MainWindow) -> None:
+    window.hide()
+    room = window.screen().availableGeometry()
+    window.resize(room.width() + 300, room.height() + 100)
+    window.fit_screen()
+    assert window.isMaximized()
+    assert window.height() <= room.height()
+
+
+@pytest.mark.parametrize("language", ["en", "it"])
+def test_the_words_of_the_rail_have_air_on_both_sides(qtbot, window: MainWindow, language: str) -> None:
+    window.resize(1280, 800)
+    text.use_language(language)
+    try:
+        window.rebuild()
+        for made in window._buttons.values():
+            assert made.wanted_width() <= made.width()
+    finally:
+        text.use_language("en")

@@ -183,6 +183,7 @@ def _show(app: QApplication, workspace: Any, file: Path | None) -> int:
     desk = Desk(workspace)
     window = MainWindow(desk)
     window.show_notices(list(workspace.notices))
+    window.fit_screen()
     window.show()
     signals = Signals(window)
     # After the first paint: finding engines starts processes and reading a model touches the disk.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from paddock.desktop.icons import paint_icon
@@ -46,6 +46,10 @@ class RailButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def wanted_width(self) -> int:
+        """What the word takes when it is bold, with air on both sides."""
+        return QFontMetrics(theme().font("caption", 600)).horizontalAdvance(self.text()) + 2 * theme().px(7)
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(RAIL), theme().px(48 if self._narrow else 56))

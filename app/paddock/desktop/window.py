@@ -46,6 +46,7 @@ from paddock.server.model import State
 NARROW = 1000
 LOW = 640
 _FIRST_PAGE_MS = 40
+_TITLE_BAR = 40
 _PAGES = (("models", "ModelsPage"), ("launch", "LaunchPage"), ("run", "RunPage"), ("sessions", "SessionsPage"),
           ("bench", "BenchPage"), ("settings", "SettingsPage"))
 
@@ -202,7 +203,8 @@ class MainWindow(QMainWindow):
 
     def _arrange(self) -> None:
         narrow = self.width() < theme().px(NARROW)
-        self._rail.setFixedWidth(theme().px(RAIL_NARROW if narrow else RAIL))
+        wide = max(theme().px(RAIL), *(made.wanted_width() for made in self._buttons.values()))
+        self._rail.setFixedWidth(theme().px(RAIL_NARROW) if narrow else wide)
         for made in self._buttons.values():
             made.set_narrow(narrow)
         low = self.height() < theme().px(LOW)
@@ -378,6 +380,13 @@ class MainWindow(QMainWindow):
         if self.desk.workspace.settings.dock_folded != self._dock_wish:
             self.desk.workspace.settings.dock_folded = dict(self._dock_wish)
             self.desk.save_settings()
+
+    def fit_screen(self) -> None:
+        """Nothing of the window may lie outside the screen: where its frame would not fit, it fills the screen."""
+        room = self.screen().availableGeometry()
+        if self.width() > room.width() or self.height() + theme().px(_TITLE_BAR) > room.height():
+            self.resize(min(self.width(), room.width()), min(self.height(), room.height()))
+            self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
 
     def _restore(self) -> None:
         settings = self._settings()
