@@ -15,12 +15,12 @@ from PySide6.QtCore import Qt
 from paddock.desktop.pages.models import ModelsPage
 from paddock.desktop.pages.models.facts import fact_pairs
 from paddock.desktop.pages.models.layers import LayerPicture, bars_of, tensors_words
-from paddock.desktop.pages.models.rows import FIT, NAME, SIZE, ModelsFilter, ModelsModel, row_of
+from paddock.desktop.pages.models.rows import FIT, NAME, SIZE, ModelRow, ModelsFilter, ModelsModel, row_of, told_apart
 from paddock.desktop.pages.models.tables import FilteredTable, metadata_rows, tensor_rows, value_words
 from paddock.desktop.state import Desk
 from paddock.fit.model import Verdict
 from paddock.gguf import LazyArray
-from paddock.gguf.model import Facts
+from paddock.gguf.model import Facts, Kind
 from paddock.library.model import Entry
 
 QWEN = "/home/ada/models/Qwen3-30B-A3B-Instruct-2507-Q4_K_M.gguf"
@@ -306,3 +306,11 @@ def test_a_verdict_reaches_its_row_only(qtbot) -> None:
     assert index.column() == FIT
     assert index.data() == "Tight"
     assert index.data(Qt.ItemDataRole.ToolTipRole) == "CUDA0 keeps 0.4 GiB."
+
+
+def test_files_that_would_read_the_same_are_told_apart_by_their_file_names(tmp_path: Path) -> None:
+    def row(path: str, quant: str = "Q4_K_M") -> ModelRow:
+        return ModelRow(Path(path), "Gemma", Kind.MODEL, quant, 10, "gemma3", 1024, "place")
+
+    rows = told_apart([row("/a/one.gguf"), row("/a/two.gguf"), row("/a/other.gguf", "Q8_0"), row("/b/two.gguf")])
+    assert [r.name for r in rows] == ["one", "a/two", "Gemma", "b/two"]

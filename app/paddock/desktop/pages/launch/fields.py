@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,8 +113,11 @@ class ModelField(Field):
         preview = self.desk.preview
         with QSignalBlocker(self.box):
             self.box.clear()
+            seen = Counter(entry_name(entry) for entry in entries)
             for entry in entries:
-                self.box.addItem(entry_name(entry), entry_path(entry))
+                name = entry_name(entry)
+                self.box.addItem(name if seen[name] < 2 else Path(entry_path(entry)).stem, entry_path(entry))
+                self.box.setItemData(self.box.count() - 1, entry_path(entry), Qt.ItemDataRole.ToolTipRole)
             at = self.box.findData(path) if path else -1
             if path and at < 0:
                 model = preview.model if preview is not None and preview.plan.get("model") == path else None

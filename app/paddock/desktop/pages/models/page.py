@@ -13,7 +13,7 @@ from paddock.desktop import bridge
 from paddock.desktop.pages.launch.first import FirstSteps
 from paddock.desktop.pages.models.fits import Fits
 from paddock.desktop.pages.models.inspector import Inspector
-from paddock.desktop.pages.models.rows import ROW_ROLE, ModelRow, ModelsFilter, ModelsModel, row_of
+from paddock.desktop.pages.models.rows import ROW_ROLE, ModelRow, ModelsFilter, ModelsModel, row_of, told_apart
 from paddock.desktop.pages.models.view import ModelsView
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.parts.basic import Label, button, column, panel, row, rule, tool_button
@@ -117,7 +117,7 @@ class ModelsPage(QFrame):
     def _models_changed(self) -> None:
         entries = self.desk.entries or []
         chosen = self._current_path()
-        self.model.set_rows([row_of(e) for e in entries])
+        self.model.set_rows(told_apart([row_of(e) for e in entries]))
         self._fill_places()
         self._search_now()
         self._choose(chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -98,6 +99,18 @@ def row_of(entry: Entry) -> ModelRow:
     return ModelRow(entry.path, entry.name, model.kind, model.facts.quant, size, model.architecture,
                     model.facts.trained_context, entry.place, ", ".join(notes), tuple(problems), model,
                     duplicates=entry.duplicates)
+
+
+def told_apart(rows: Sequence[ModelRow]) -> list[ModelRow]:
+    """Files that would read the same get their file's name instead (two of one folder), or its folder besides."""
+    def look(row: ModelRow) -> tuple[object, ...]:
+        return row.name, row.note, row.quant, row.size_bytes, row.architecture
+
+    seen = Counter(look(row) for row in rows)
+    stems = Counter(row.path.stem for row in rows if seen[look(row)] > 1)
+    return [row if seen[look(row)] < 2 else replace(
+        row, name=row.path.stem if stems[row.path.stem] < 2 else f"{row.path.parent.name}/{row.path.stem}")
+        for row in rows]
 
 
 def headers() -> list[str]:
