@@ -30,8 +30,9 @@ from paddock.desktop.plots import Setup
 from paddock.desktop.state import Desk
 from paddock.desktop.theme import theme
 from paddock.errors import AppError
+from paddock.launch.model import Addition, Command
 from paddock.server.model import Exit, LogLine, State
-from paddock.session.model import Request
+from paddock.session.model import Request, Sample, SlotSample
 from paddock.text import Text
 
 
@@ -449,3 +450,33 @@ def test_every_control_has_a_name(page: RunPage) -> None:
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not (widget.accessibleName() or words or inside_box):
             nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
     assert nameless == []
+
+
+def test_a_server_on_another_port_than_the_usual_one_says_so(run: fake.FakeRun) -> None:
+    run.diagnoses = []
+    assert message_of(run) is None
+    run.url = "http://127.0.0.1:41367"
+    assert message_of(run) is None, "a port that the person set is no news"
+    added = Addition("port", ("--port", "41367"))
+    run.preview = replace(run.preview, command=Command(("llama", "serve"), (), (added,)))
+    said = message_of(run)
+    assert said is not None
+    assert "41367" in said.what
+
+
+def test_the_choice_of_runs_tells_their_state_as_it_is(qtbot, desk_of, run: fake.FakeRun) -> None:
+    other = fake.FakeRun("other", state=State.LOADING)
+    desk = desk_of(run, other)
+    page = RunPage(desk)
+    qtbot.addWidget(page)
+    before = page.chooser.itemText(1)
+    other.state = State.READY
+    desk.runStateChanged.emit(other, State.READY, None)
+    assert page.chooser.itemText(1) != before
+
+
+def test_while_the_first_request_runs_it_is_not_said_that_there_was_none() -> None:
+    slot = SlotSample(0, True, "prompt", 1, 0, 100, 0, 0, math.nan, math.nan, math.nan)
+    sample = Sample(0.0, math.nan, math.nan, math.nan, 1, 0, math.nan, (slot,), None, True)
+    assert prompt(sample, None).note == "the first one is under way"
+    assert prompt(replace(sample, slots=()), None).note == "no request yet"

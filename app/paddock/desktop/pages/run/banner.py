@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from paddock.desktop.tr import tr
 from paddock.server.model import Diagnosis, State
+from paddock.work.previewing import PREFERRED_PORT
 
 Act = tuple[str, str | None, Callable[[], Any]]
 
@@ -26,6 +28,14 @@ class Message:
     def key(self) -> tuple[str, str, str]:
         """Closed messages stay closed by this."""
         return self.tone, self.what, self.why
+
+
+def _other_port(run: Any) -> int | None:
+    """The port that was taken instead of the usual one, where the person did not ask for any."""
+    command = run.preview.command
+    port = urlsplit(run.url).port
+    added = command is not None and any(a.id == "port" for a in command.additions)
+    return port if added and port not in (None, PREFERRED_PORT) else None
 
 
 def edits_words(edits: Sequence[tuple[str, tuple[str, ...] | None]]) -> str:
@@ -52,6 +62,9 @@ def message_of(run: Any) -> Message | None:
     running = next((d for d in reversed(run.diagnoses) if not d.fatal), None)
     if running is not None and state in (State.STARTING, State.LOADING, State.READY):
         return Message("warn", str(running.cause), str(running.advice), running.line, running)
+    if state is State.READY and (port := _other_port(run)) is not None:
+        return Message("warn", tr("Port {wanted} was taken: this server listens on {port}.", wanted=str(PREFERRED_PORT),
+                                  port=str(port)), tr("Set a port on Launch to have a fixed one."))
     if state is State.STOPPED and exit_ is not None:
         forced = tr("It did not end by itself and was killed.") if exit_.forced else ""
         return Message("accent", tr("The server has stopped. Everything is kept under Sessions."), forced)

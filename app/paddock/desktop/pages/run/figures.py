@@ -61,7 +61,7 @@ def _speed(title: str, live: float, last: float | None, usual: float | None, doi
 
 def generation(sample: Any, last: Request | None, usual: float | None) -> Shown:
     live = math.nan if sample is None else sample.generation_per_s
-    return _speed(tr("Generation"), live, last.generation_per_s if last else None, usual, tr("no request yet"))
+    return _speed(tr("Generation"), live, last.generation_per_s if last else None, usual, _nothing_yet(sample))
 
 
 def prompt(sample: Any, last: Request | None, usual: float | None = None) -> Shown:
@@ -69,8 +69,14 @@ def prompt(sample: Any, last: Request | None, usual: float | None = None) -> Sho
     if last is not None and last.prompt_per_s is not None and not last.prompt_rate_means_something:
         shown = _speed(tr("Prompt"), live, None, None, tr("last one: cached or too short"))
     else:
-        shown = _speed(tr("Prompt"), live, last.prompt_per_s if last else None, usual, tr("no request yet"))
+        shown = _speed(tr("Prompt"), live, last.prompt_per_s if last else None, usual, _nothing_yet(sample))
     return shown
+
+
+def _nothing_yet(sample: Any) -> str:
+    """Why there is no figure of a request."""
+    busy = sample is not None and any(slot.busy for slot in sample.slots)
+    return tr("the first one is under way") if busy else tr("no request yet")
 
 
 def first_token(requests: Sequence[Request]) -> Shown:

@@ -151,6 +151,7 @@ class RunPage(QFrame):
 
     @Slot(object, object, object)
     def _state_changed(self, run: Any, state: State, exit_: Any) -> None:
+        self._fill_chooser()
         if run is self.run:
             self._say_state()
             self._pull(labels=True)
