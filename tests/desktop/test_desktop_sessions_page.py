@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 
 from paddock.desktop.demo import Summary, find_sample, report_text
 from paddock.desktop.pages.sessions import SessionsPage
-from paddock.desktop.pages.sessions.compare import Side, headline, interval, lines_of, speed_line
+from paddock.desktop.pages.sessions.compare import Side, _cache_line, headline, interval, lines_of, speed_line
 from paddock.desktop.pages.sessions.detail import figures_of, setup_of
 from paddock.desktop.pages.sessions.memory import Compared, compare, main_device
 from paddock.desktop.pages.sessions.rows import (
@@ -29,6 +29,7 @@ from paddock.desktop.pages.sessions.rows import (
 from paddock.desktop.pages.sessions.sketches import Cloud
 from paddock.desktop.state import Desk
 from paddock.errors import AppError
+from paddock.session.model import Request
 from paddock.store.rows import SessionRow
 
 GIB = 1 << 30
@@ -134,7 +135,7 @@ def test_figures_of_the_past_are_medians(qtbot, page: SessionsPage) -> None:
     shown = figures_of(opened(qtbot, page, 5).detail.detail)
     assert shown[0].note == "median of 115"
     assert shown[5].title == "Memory, CUDA0"
-    assert shown[5].note == "predicted 16.1, +0.0 %"
+    assert shown[5].note == "as predicted"
 
 
 def test_a_session_that_did_not_start_says_why(qtbot, page: SessionsPage) -> None:
@@ -344,3 +345,14 @@ def test_a_report_that_cannot_be_written_says_why(qtbot, page: SessionsPage, des
     with qtbot.waitSignal(desk.failed) as failed:
         page.write_report([5], tmp_path / "no such folder" / "report.html")
     assert "could not be written" in str(failed.args[0])
+
+
+def test_what_one_side_does_not_tell_is_no_equality() -> None:
+    def made(number: int, cached: int | None) -> Request:
+        return Request(number, number, 0, 0.0, prompt_tokens=100, cached_tokens=cached)
+
+    untold = _cache_line([made(1, 50)], [made(2, None)])
+    assert (untold.difference, untold.icon) == ("–", "minus")
+    assert _cache_line([made(1, 50)], [made(2, 50)]).icon == "equal"
+    more = _cache_line([made(1, 20)], [made(2, 50)])
+    assert (more.difference, more.icon) == ("+30 points", "arrow-up")

@@ -146,8 +146,13 @@ def _cache_line(a: Sequence[Request], b: Sequence[Request]) -> Line:
         return sum(r.cached_tokens or 0 for r in known) / total if total else math.nan
 
     left, right = share(a), share(b)
-    gap = "–" if missing(left) or missing(right) else _signed((right - left) * 100, 0)
-    return Line(tr("Prompt from cache"), _percent(left), _percent(right), tr("{points} points", points=gap))
+    label, points = tr("Prompt from cache"), round((right - left) * 100) if not missing(right - left) else None
+    if points is None:
+        return Line(label, _percent(left), _percent(right), "–", icon="minus")
+    if not points:
+        return Line(label, _percent(left), _percent(right), tr("same"))
+    return Line(label, _percent(left), _percent(right), tr("{points} points", points=_signed(points, 0)),
+                icon="arrow-up" if points > 0 else "arrow-down")
 
 
 def _percent(value: float) -> str:
@@ -208,9 +213,10 @@ def _measured(label: str, a: Side, b: Side, column: str, digits: int) -> Line:
     left, right = _column_median(a.series, column), _column_median(b.series, column)
     if missing(left) or missing(right):
         return Line(label, _figure(left, digits), _figure(right, digits), "–", icon="minus")
-    alike = abs(right - left) <= 0.03 * max(abs(left), 1e-9)
-    return Line(label, _figure(left, digits), _figure(right, digits),
-                tr("alike") if alike else _signed(right - left, digits))
+    if abs(right - left) <= 0.03 * max(abs(left), 1e-9):
+        return Line(label, _figure(left, digits), _figure(right, digits), tr("alike"))
+    return Line(label, _figure(left, digits), _figure(right, digits), _signed(right - left, digits),
+                icon="arrow-up" if right > left else "arrow-down")
 
 
 def _column_median(series: Series, name: str) -> float:

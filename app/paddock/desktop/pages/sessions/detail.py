@@ -70,7 +70,7 @@ def figures_of(detail: SessionDetail) -> list[Shown]:
     return [
         Shown(tr("Generation"), _rate(speed), tr("t/s"), note),
         Shown(tr("Prompt"), _rate(prompts), tr("t/s"),
-              tr("full prompts only") if prompts is not None else tr("none that tells a speed")),
+              tr("full prompts only") if prompts is not None else tr("none tells a speed")),
         Shown(tr("Time to first token"), "–" if first is None else number_text(first, 2 if first < 10 else 1), tr("s"),
               note),
         Shown(tr("Requests"), count_text(len(counted)), "",
@@ -99,9 +99,11 @@ def _memory(detail: SessionDetail) -> Shown:
     title = tr("Memory, RAM") if name == "Host" else tr("Memory, {device}", device=name)
     if measured is None:
         return Shown(title, "–", tr("GiB"), tr("predicted {size}", size=_gib(predicted)))
-    note = tr("nothing was predicted") if not predicted else tr(
-        "predicted {size}, {percent}", size=_gib(predicted),
-        percent=percent_text(measured / predicted - 1, 1, signed=True))
+    if not predicted:
+        return Shown(title, _gib(measured), tr("GiB"), tr("nothing was predicted"))
+    gap = measured / predicted - 1
+    note = tr("as predicted") if abs(gap) < 0.005 else tr(
+        "predicted {size}, {percent}", size=_gib(predicted), percent=percent_text(gap, 0, signed=True))
     return Shown(title, _gib(measured), tr("GiB"), note)
 
 
