@@ -1,7 +1,8 @@
 """Environment variables that llama.cpp and its backends read, as data like the options.
 
-The names are those that build 11434's libraries, its build notes and the vendors' own manuals name. A variable that a
-backend reads matters only to an engine with that backend; `backends` are the kinds of `EngineDevice.kind`.
+The names of the CUDA and CPU variables are those that build 11434's libraries and its build notes name; those of SYCL,
+Metal, HSA and Vulkan are from general knowledge, unchecked. A variable that a backend reads matters only to an engine
+with that backend; `backends` are the kinds of `EngineDevice.kind`.
 """
 
 from __future__ import annotations
