@@ -3,7 +3,8 @@
 Enters: ModelFile, Plan, the devices' budgets. Leaves: an `Estimate`, per device and term, each term with how it is
 known; "can't tell" where it cannot be told. Pure and quick: it runs on every edit.
 
-Beside these: `paddock.fit.answers` (one line of `fit --batch` as data).
+Beside these: `paddock.fit.answers` (one line of `fit --batch` as data), `prediction` (what --fit will do),
+`autoplacement` (our own placement), `ceiling` (the speed that memory allows).
 """
 
 from paddock.fit.answers import answer

@@ -98,7 +98,7 @@ class _Prediction:
         used = self._used(self.trials.used(rows, levers))
         short = any((f or 0) - u < m for f, u, m in zip(self.free, used, self.margins, strict=True))
         if not levers.fit:
-            return self._said(FitAction.OFF, _off(short))
+            return self._said(FitAction.OFF if short else FitAction.NOTHING, _off(short))
         if levers.split_mode == "tensor":
             return self._said(FitAction.GIVES_UP if short else FitAction.NOTHING, _given_up("-sm tensor", None))
         if not short:
