@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ from paddock.units import MIB, MINUS, bytes_text, parse_bytes
 
 if TYPE_CHECKING:
     from paddock.fit.model import Budget, Estimate
-    from paddock.work import Preview
+    from paddock.launch import Plan
+    from paddock.work import Preview, Workspace
     from paddock.work.engine_fit import EngineFit
     from paddock.work.ledger import Record
 
@@ -33,27 +35,36 @@ FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 @click.option("--batch", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="REQUESTS.jsonl",
               help="Answer one request a line, as JSON lines.")
 @click.option("--ask", is_flag=True, help="Ask llama.cpp too (a dry run of a few seconds), and show both side by side.")
+@click.option("--place", is_flag=True, help="Choose which layers and experts go where, and show the flags. Flags that "
+                                            "are given stay as they are.")
 @click.option("--no-corrections", is_flag=True, help="As if nothing had been launched here yet.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, ask: bool,
-        no_corrections: bool, flags: tuple[str, ...]) -> int:
+        place: bool, no_corrections: bool, flags: tuple[str, ...]) -> int:
     """What FILE needs on each device with these llama-server flags, and whether it fits."""
     from paddock.work import Workspace
 
     workspace = Workspace(options.data_dir, options.engine)
     if batch:
         return _batch(workspace, batch)
-    plan, _ = workspace.resolve(*target_and_flags(file, flags))
+    target, words = target_and_flags(file, flags)
+    plan, _ = workspace.resolve(target, words)
     budgets = [_budget(d) for d in devices] or None
     if ask and budgets:
         raise click.UsageError(str(Text("--ask asks for this machine's devices: leave --device out.")))
+    placement = _placement(workspace, plan, budgets, words) if place else None
+    plan = placement.plan if placement is not None else plan
     estimate = workspace.estimate(plan, budgets=budgets, corrections=False if no_corrections else None)
     record = workspace.record_of(plan, estimate) if budgets is None else None
     asked = workspace.ask_engine(plan) if ask else None
     if options.json:
-        document(_document(workspace.answer_of(estimate), record, asked))
+        document(_document(workspace.answer_of(estimate), record, asked, placement))
         return 0
+    if placement is not None:
+        line(placement.flags or Text("No flags are needed."))
+        line(placement.why)
+        line("")
     show(estimate)
     if record is not None:
         line(record.text if record.launches else Text("This model was never launched here."))
@@ -62,8 +73,30 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
     return 0
 
 
-def _document(answer: dict[str, Any], record: Record | None, asked: EngineFit | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Placement:
+    """What --place found."""
+
+    plan: Plan
+    flags: str
+    why: Text
+    gpu_weights: int
+
+
+def _placement(workspace: Workspace, plan: Plan, budgets: list[Budget] | None, words: list[str]) -> Placement:
+    from paddock.launch import parse_argv
+    from paddock.work.placing import flags_of, place
+
+    found = place(workspace, plan, budgets, pinned={s.option for s in parse_argv(words)})
+    return Placement(found.plan, flags_of(workspace, plan, found.plan), found.why, found.gpu_weights)
+
+
+def _document(answer: dict[str, Any], record: Record | None, asked: EngineFit | None,
+              placement: Placement | None) -> dict[str, Any]:
     """A batch answer, with what was asked for besides."""
+    if placement is not None:
+        answer["placement"] = {"flags": placement.flags, "why": str(placement.why),
+                               "gpu_weights": placement.gpu_weights}
     if record is not None:
         answer["record"] = {"launches": record.launches, "low_pct": record.low_pct, "high_pct": record.high_pct}
     if asked is not None:
