@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from paddock import fit
+from paddock.fit.ceiling import bandwidths
 from paddock.fit.model import Budget, Estimate, Fix, Verdict
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 from paddock.units import bytes_text
+from paddock.work.foretelling import ram_speed
 
 if TYPE_CHECKING:
     from paddock.work import Preview, Workspace
@@ -102,7 +104,8 @@ def what_if(workspace: Workspace, preview: Preview, cancelled: Callable[[], bool
                     for d in machine.devices)
     given: dict[str, Any] = {"draft": preview.draft, "projector": preview.projector,
                              "host_total": machine.ram_total_bytes, "host_free": machine.ram_available_bytes}
-    found = WhatIf(plan, fit.fixes(model, plan, budgets, before, **given))
+    speeds = bandwidths(budgets, ram_speed(workspace.paths, measure=False))
+    found = WhatIf(plan, fit.fixes(model, plan, budgets, before, speeds=speeds, **given))
     if cancelled():
         return found
     if plan.get("cache-type-k", "f16") in _WIDE and plan.get("cache-type-v", "f16") in _WIDE:
