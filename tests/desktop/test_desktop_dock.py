@@ -8,11 +8,12 @@ import pytest
 from desk_double import GIB, WorkspaceDouble, engine_at
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.bars import bars_for
 from paddock.desktop.dock.control import blocked
+from paddock.desktop.pages.launch.before import IssueRow
 from paddock.desktop.parts.memory import BarValues, MemoryBar, free_words, measured
 from paddock.desktop.state import Desk
 from paddock.fit.model import Verdict
@@ -208,3 +209,38 @@ def test_every_kind_of_bar_can_be_painted(qtbot, values: BarValues) -> None:
     bar.show_values(values)
     bar.resize(200, 27)
     assert not bar.grab().isNull()
+
+
+def test_a_line_that_cannot_be_read_stays_as_it_was_written(qtbot, dock: Dock, planned: Desk) -> None:
+    before, edit = planned.plan, dock.line.edit
+    edit.setPlainText("llama-server -m 'unclosed")
+    with qtbot.waitSignal(planned.failed):
+        edit.apply()
+    dock.refresh()
+    assert edit.toPlainText() == "llama-server -m 'unclosed"
+    assert edit.dirty()
+    assert planned.plan == before
+
+
+def test_launch_takes_the_line_as_it_is_in_sight(qtbot, dock: Dock, planned: Desk, workspace: WorkspaceDouble,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[str | None] = []
+    monkeypatch.setattr(planned, "launch", lambda: launched.append(planned.plan.get("ctx-size")))
+    dock.line.edit.setPlainText("llama-server -m /models/a.gguf -c 1234")
+    dock.control.launchPressed.emit()
+    assert launched == ["1234"]
+    dock.line.edit.setPlainText("llama-server -m 'unclosed")
+    dock.control.launchPressed.emit()
+    assert launched == ["1234"], "a line that cannot be read is not launched as something else"
+
+
+def test_a_long_fix_of_a_check_can_be_read(qtbot, planned: Desk) -> None:
+    fix = Text("Take it out, or choose an engine that knows it.")
+    made = IssueRow(planned, Issue("x", Severity.ERROR, None, Text("This engine does not know it."), fix,
+                                   (("ctx-size", None),)))
+    qtbot.addWidget(made)
+    made.resize(380, 100)
+    made.show()
+    button = made.findChild(QPushButton)
+    assert button.fontMetrics().horizontalAdvance(button.text()) <= button.width()
+    assert button.text().startswith("Take it out")

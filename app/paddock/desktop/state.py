@@ -270,14 +270,15 @@ class Desk(QObject):
             self.pageWanted.emit("launch", None)
         bridge.run(lambda: self.workspace.plan_for(Path(path)), done, self.failed.emit, self, name="plan")
 
-    def read_line(self, line: str) -> None:
-        """A command line becomes the plan; what was not understood stays in `plan.extra`."""
+    def read_line(self, line: str) -> bool:
+        """A command line becomes the plan; what was not understood stays in `plan.extra`. False: it cannot be read."""
         try:
             plan = parse(line)
         except AppError as error:
             self.failed.emit(error)
-            return
+            return False
         self.use_line(plan)
+        return True
 
     def use_line(self, plan: Plan) -> None:
         """A plan that came from a command line, less what Paddock itself added to the line that was shown."""

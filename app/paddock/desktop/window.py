@@ -276,7 +276,7 @@ class MainWindow(QMainWindow):
 
     def _launch_or_nothing(self) -> None:
         if not self.desk.live() and not blocked(self.desk):
-            self.desk.launch()
+            self.dock.launch()
 
     @Slot()
     def stop(self) -> None:

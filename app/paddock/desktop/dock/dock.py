@@ -43,7 +43,7 @@ class Dock(QFrame):
         self._line_in_fold = False
         self.set_folded(False)
         for control in (self.control, self.small_control):
-            control.launchPressed.connect(desk.launch)
+            control.launchPressed.connect(self.launch)
             control.stopPressed.connect(self.stopPressed)
         for pane in (self.verdict, self.small_verdict):
             pane.fixed.connect(self._fix)
@@ -121,6 +121,13 @@ class Dock(QFrame):
     @Slot()
     def _fix(self, fix: Fix) -> None:
         self._desk.edit(fix.plan)
+
+    @Slot()
+    def launch(self) -> None:
+        """Start what is in sight: a command line that was edited becomes the plan first."""
+        line = self.small_line if self.is_folded() else self.line
+        if line.apply_pending():
+            self._desk.launch()
 
     @Slot()
     def refresh(self) -> None:

@@ -91,9 +91,9 @@ class LineEdit(QPlainTextEdit):
         self.colours.rehighlight()
 
     def show_line(self, own: str, added: str) -> None:
-        """Show the command, unless the person is writing."""
+        """Show the command, unless the person is writing or has written what is not applied yet."""
         text = f"{own} {added}".strip()
-        if self.dirty() and self.hasFocus():
+        if self.dirty() and (self.hasFocus() or text == self._shown):
             self._shown = text
             return
         if text == self.toPlainText() and self.colours.own_length == len(own):
@@ -108,9 +108,13 @@ class LineEdit(QPlainTextEdit):
         return self.colours.edited
 
     def apply(self) -> None:
+        """Ask for it; what cannot be read stays as it was written."""
+        self.applied.emit(self.toPlainText())
+
+    def settle(self) -> None:
+        """What was written has become the plan."""
         self.colours.edited = False
         self.dirtied.emit(False)
-        self.applied.emit(self.toPlainText())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
@@ -168,8 +172,15 @@ class CommandLine(QWidget):
             self.edit.show_line(own_text(self._desk), "")
 
     def _apply(self, text: str) -> None:
-        self._desk.read_line(text)
-        self.refresh()
+        if self._desk.read_line(text):
+            self.edit.settle()
+            self.refresh()
+
+    def apply_pending(self) -> bool:
+        """What is written but not applied becomes the plan; False where it cannot be read."""
+        if self.edit.dirty():
+            self.edit.apply()
+        return not self.edit.dirty()
 
     def _dirtied(self, dirty: bool) -> None:
         self._apply_button.setVisible(dirty)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, panel, row, rule
 from paddock.desktop.parts.signs import SEVERITIES, Count, severity_word
@@ -37,6 +37,14 @@ def holders(machine: Machine) -> list[tuple[str, str, int]]:
     return [(name, ", ".join(sorted(places[name])), size) for name, size in found]
 
 
+def _below(line: QHBoxLayout, words: Label, fix: QPushButton) -> None:
+    """A long fix has a line of its own, in short where even that is too little: the tooltip has it whole."""
+    room = theme().px(WIDTH - 16 - 16 - 8 - 16 - 20)
+    fix.setText(fix.fontMetrics().elidedText(fix.text(), Qt.TextElideMode.ElideRight, room - theme().px(18)))
+    line.removeWidget(words)
+    line.addLayout(column(words, row(fix, None), gap=6), 1)
+
+
 class IssueRow(QWidget):
     """Icon, sentence, and the button that mends it."""
 
@@ -51,9 +59,11 @@ class IssueRow(QWidget):
         line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
         if issue.fix is not None and issue.edits:
             fix = button(str(issue.fix).rstrip("."), None, lambda: desk.edit(issue.apply(desk.plan)), small=True)
-            fix.setMaximumWidth(theme().px(150))
             fix.setToolTip(str(issue.fix))
-            line.addWidget(fix, 0, Qt.AlignmentFlag.AlignTop)
+            if fix.sizeHint().width() <= theme().px(150):
+                line.addWidget(fix, 0, Qt.AlignmentFlag.AlignTop)
+            else:
+                _below(line, words, fix)
         elif issue.fix is not None:
             words.setText(f"{issue.text} {issue.fix}")
         self.setLayout(line)

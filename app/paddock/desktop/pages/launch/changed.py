@@ -76,6 +76,7 @@ class ChangesPane(QWidget):
         """List the differences anew, if there are others."""
         found = self._desk.changes()
         self.setVisible(bool(found))
+        self._since.setText(tr("since it was saved") if self._desk.profile is not None else tr("since it was opened"))
         if found == self._shown:
             return
         self._shown = found
