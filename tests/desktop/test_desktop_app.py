@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from paddock.desktop.app import Guard
+from paddock.desktop.app import Guard, main
 
 ROOT = Path(__file__).resolve().parents[2]
 _OPEN = """
@@ -80,3 +80,14 @@ def test_a_signal_closes_the_window_in_order(tmp_path: Path, number: signal.Sign
     assert program.returncode == 0, errors
     assert "Traceback" not in errors
     assert (tmp_path / "data" / "window.ini").exists()
+
+
+def test_a_data_folder_that_cannot_be_written_is_said_and_no_window_opens(qtbot, tmp_path: Path, capsys,
+                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[QMessageBox] = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: said.append(box) or 0)
+    (tmp_path / "file").write_text("")
+    assert main(data_dir=tmp_path / "file" / "data") == 1
+    assert len(said) == 1
+    assert str(tmp_path) in said[0].text()
+    assert str(tmp_path) in capsys.readouterr().err

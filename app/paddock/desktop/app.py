@@ -7,6 +7,7 @@ import logging
 import logging.handlers
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from paddock import text
+from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
 if TYPE_CHECKING:
@@ -160,7 +162,13 @@ def main(argv: Sequence[str] = (), data_dir: str | Path | None = None, engine: s
     from paddock.work import Workspace
 
     workspace = Workspace(data_dir, engine)
-    guard = Guard(workspace.paths.logs / "paddock.log")
+    text.use_language(workspace.settings.language or _system_language())
+    try:
+        _try_to_write(workspace.paths.root)
+        guard = Guard(workspace.paths.logs / "paddock.log")
+    except OSError as error:
+        workspace.close()
+        return _cannot_write(workspace.paths.root, error)
     guard.install()
     try:
         return _show(app, workspace, Path(file).expanduser().absolute() if file is not None else None)
@@ -169,15 +177,33 @@ def main(argv: Sequence[str] = (), data_dir: str | Path | None = None, engine: s
         guard.remove()
 
 
+def _try_to_write(folder: Path) -> None:
+    """OSError where settings and sessions could not be kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"paddock")
+
+
+def _cannot_write(folder: Path, error: OSError) -> int:
+    """Without a place for settings and sessions there is no window; said there, and on stderr."""
+    what = tr("Paddock cannot write to its data folder: {path}", path=str(folder))
+    hint = tr("Check free space and permissions, or choose another folder with --data-dir.")
+    why = f"{error.strerror}." if error.strerror else ""
+    sys.stderr.write(f"{what}. {why} {hint}\n")
+    theme()
+    box = QMessageBox(QMessageBox.Icon.Critical, "Paddock", what)
+    box.setInformativeText(f"{why} {hint}".strip())
+    box.exec()
+    return 1
+
+
 def _show(app: QApplication, workspace: Any, file: Path | None) -> int:
     from paddock.desktop import bridge
     from paddock.desktop.icons import icon
     from paddock.desktop.state import Desk
-    from paddock.desktop.theme import theme
     from paddock.desktop.window import MainWindow
 
     settings = workspace.settings
-    text.use_language(settings.language or _system_language())
     theme().use(settings.theme or "system", settings.font_scale or 1.0, cache=workspace.paths.cache / "look")
     app.setWindowIcon(icon("paddock"))
     desk = Desk(workspace)
