@@ -63,11 +63,12 @@ def rate_text(value: float | None) -> str:
 
 
 def percent_text(fraction: float | None, digits: int = 0, signed: bool = False) -> str:
-    """0.014 -> "1 %", signed "+1 %"."""
+    """0.014 -> "1 %", signed "+1 %"; what rounds to nought has no sign."""
     if fraction is None or missing(fraction):
         return NA
-    sign = MINUS if fraction < 0 else ("+" if signed and fraction > 0 else "")
-    return f"{sign}{abs(fraction) * 100:.{digits}f} %"
+    figure = f"{abs(fraction) * 100:.{digits}f}"
+    sign = "" if not float(figure) else MINUS if fraction < 0 else "+" if signed else ""
+    return f"{sign}{figure} %"
 
 
 def seconds_text(value: float | None) -> str:
