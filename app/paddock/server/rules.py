@@ -298,9 +298,9 @@ RUNNING = (
 
 GENERIC = (
     Rule("cannot-start", ("paddock: cannot start",),
-         Text("The program could not be started: {why}."),
-         Text("Check the engine's path, and that it was built for this machine."),
-         _re(r"paddock: cannot start .*: (?P<why>[^:]*)$")),
+         Text("“{program}” could not be started: {why}."),
+         Text("Check that this program is there and was built for this machine."),
+         _re(r"paddock: cannot start (?P<program>.*): (?P<why>[^:]*)$")),
     Rule("library-missing", ("error while loading shared libraries", "Library not loaded"),
          Text("A library that the engine needs is missing: {what}"),
          Text("Install it, or choose an engine that brings its libraries along."),

@@ -28,7 +28,7 @@ _LABELS = 184
 
 def line(label: str, *controls: QWidget | None, note: str = "") -> QWidget:
     """Label | controls, and a note below them."""
-    name = Label(label)
+    name = Label(label, wrap=True)
     name.setFixedWidth(theme().px(_LABELS))
     right = column(row(*controls, None, gap=8), gap=4)
     if note:
