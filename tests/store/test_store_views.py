@@ -148,7 +148,7 @@ def test_the_five_queries_of_the_readme_answer(filled: Database) -> None:
     assert [(r["mtp_enabled"], r["requests"], r["median_tps"]) for r in speculative] == [
         (None, 1, 20.0), (0, 12, 20.0), (1, 12, 30.0)]
     assert [(r["context_size"], r["requests"], r["gpu_mem_used_mb"], r["kv_cache_mb"]) for r in context] == [
-        (4096, 1, None, None), (8192, 24, 50.0, 80.0)]
+        (8192, 12, 50.0, 80.0)]
     assert [(r["id"], r["tps"]) for r in anomalies] == [(2000012, 5.0)]
     assert [(r["acceptance"], r["requests"]) for r in acceptance] == [(0.7, 12)]
     assert len(export) == 25
