@@ -1,4 +1,4 @@
-"""The estimate against a running server: two RPC devices, the real model, twelve sets of levers, to the 0.01 MiB."""
+"""The estimate against a running server: two RPC devices, the real model, fourteen sets of levers, to the 0.01 MiB."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from paddock.engine import Engine
 from paddock.launch.parsing import parse_argv
 from paddock.work import Workspace
@@ -57,8 +58,8 @@ def rpc(engine: Engine) -> Iterator[str]:
 def test_what_was_predicted_is_what_the_server_allocates(name: str, engine: Engine, rpc: str, sample_model: Path,
                                                          tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "data")
-    flags = ["--rpc", rpc, "-m", str(sample_model), "-t", "1", "-nr", "-lm", "none", "--no-warmup", *LEVERS[name].split()]
-    plan = parse_argv(flags)
+    flags = ["--rpc", rpc, "-m", str(sample_model), "-t", "1", "-nr", "-lm", "none", "--no-warmup"]
+    plan = parse_argv([*flags, *LEVERS[name].split()])
     try:
         run = workspace.launch(plan, anyway=True)
         until = time.monotonic() + 60
