@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 
-import yaml
-
 from paddock.engine.model import Engine
 from paddock.errors import AppError
 from paddock.launch import quoting
@@ -166,6 +164,8 @@ def _llama_swap(parts: _Parts) -> str:
     variables += [f"{name}=${{env.{source}}}" for name, source in parts.keys]
     if variables:
         entry["env"] = variables
+    import yaml
+
     return yaml.safe_dump({"models": {parts.name: entry}}, allow_unicode=True, sort_keys=False, width=10_000)
 
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import yaml
-
 from paddock.errors import AppError
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Plan, Setting
@@ -192,6 +190,8 @@ def _is_swap(text: str, hint: str) -> bool:
 
 
 def _swap(text: str) -> Iterator[Imported]:
+    import yaml
+
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
-Times = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+    Times = npt.NDArray[np.float64]
+else:  # numpy.typing takes as long to load as a quarter of numpy
+    Floats = Times = np.ndarray
 
 FACTOR = 4
 """Samples of one level that make one bin of the next."""

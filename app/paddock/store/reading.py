@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import psutil
 
 from paddock.errors import AppError
@@ -26,7 +25,10 @@ FROM session s
 """
 _SEARCHED = ("model", "engine", "profile", "label", "note", "state", "id", "model_identity")
 _PHASE = "CASE phase WHEN 'idle' THEN 0 WHEN 'prompt' THEN 1 ELSE 2 END"
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
 
 
 def sessions(connection: sqlite3.Connection, limit: int | None, search: str) -> list[SessionRow]:
