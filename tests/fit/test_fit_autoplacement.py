@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fittruth import Truth
 
-from conftest import Truth
 from paddock.fit import Budget, Verdict, estimate
 from paddock.fit.autoplacement import Placed, auto_place, gpu_weights
 from paddock.fit.dividing import Division, Layer

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
-from conftest import MakeModel, Truth
+import pytest
+from fittruth import Truth
+
 from paddock.fit import Budget
 from paddock.fit.bandwidth import Bandwidth
 from paddock.fit.ceiling import REACHED, REACHED_RAM, bandwidths, ceiling, read_per_token
 from paddock.fit.model import Known
+from paddock.gguf import ModelFile
 from paddock.launch import parse_argv
 from paddock.units import GIB
+
+MakeModel = Callable[..., ModelFile]
 
 CARD = Budget("CUDA0", "cuda", 80 * GIB, 80 * GIB, description="NVIDIA GeForce RTX 4090")
 

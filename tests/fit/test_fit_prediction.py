@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
-from conftest import MakeModel, Truth
+import pytest
+from fittruth import Truth
+
 from paddock.fit.model import Budget
 from paddock.fit.prediction import FitAction, FitPrediction, predict_fit
 from paddock.fit.trials import most_within
+from paddock.gguf import ModelFile
 from paddock.launch import Plan, parse_argv
 from paddock.units import GIB, MIB
+
+MakeModel = Callable[..., ModelFile]
 
 FREE = 24105 * MIB
 """What both devices had free when llama-server was asked; smaller cards are margins (-fitt) there and here."""
