@@ -359,7 +359,8 @@ class MainWindow(QMainWindow):
         box.setText(tr("A server is running.", plural="{count} servers are running.", count=count))
         box.setInformativeText(
             tr("Stop it with Paddock, or let it serve on without being watched?") if lasting else
-            tr("It stops with Paddock. To let a server outlive the window, choose “Keep serving” before launching it."))
+            tr("It stops with Paddock. To let a server outlive the window, tick “Servers keep serving” in "
+               "Settings before launching it."))
         stop = box.addButton(tr("Stop and quit"), QMessageBox.ButtonRole.AcceptRole)
         keep = box.addButton(tr("Keep serving"), QMessageBox.ButtonRole.DestructiveRole) if lasting else None
         box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)

@@ -71,6 +71,8 @@ class Run:
         self.listener = listener
         self.started = time.monotonic()
         self.ready_after_s: float | None = None
+        self.on_ready: Callable[[], None] | None = None
+        """Called once the server is ready, from the supervisor's thread."""
         self.supervisor: Supervisor
         self.proxy: RecordingProxy | None = None
         self._database = database
@@ -192,6 +194,8 @@ class Run:
             self._keep_fit()
             self._keep_in_ledger()
             self._start_sampler()
+            if self.on_ready is not None:
+                self.on_ready()
         elif state in (*ENDED, State.STOPPING):
             self._stop_sampler()
         if exit_ is not None and exit_.diagnosis is not None and self.listener:

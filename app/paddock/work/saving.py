@@ -25,7 +25,7 @@ def plan_for(workspace: Workspace, path: Path) -> Plan:
         model = workspace.read_model(path)
     except AppError:
         return Plan().with_("model", str(path))
-    kept = workspace.profiles.load_working(model.identity)
+    kept = workspace.profiles.load_working(model.identity, successful=True)
     if kept is not None:
         return kept.with_("model", str(model.path))
     return default_plan(model)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,9 +41,18 @@ def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: 
     run = _run(workspace, preview, spec, start, listener, sleeps=address.sleep_idle_s is not None,
                use_slots=address.slots_endpoint, use_metrics=address.metrics_endpoint)
     if preview.model is not None:
-        workspace.profiles.save_working(preview.model.identity, plan)
+        # Not before: a plan that never served must not come back when this model is opened again.
+        run.on_ready = partial(_keep_plan, workspace, preview.model.identity, plan)
     run.supervisor.start()
     return run
+
+
+def _keep_plan(workspace: Workspace, identity: str, plan: Plan) -> None:
+    try:
+        workspace.profiles.save_working(identity, plan, successful=True)
+    except (AppError, OSError):
+        # The server runs on; without the file the next plan for this model starts from the defaults.
+        return
 
 
 def _refuse(preview: Preview, anyway: bool) -> None:
