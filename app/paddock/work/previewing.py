@@ -15,6 +15,7 @@ from paddock.fit.prediction import FitPrediction
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective
+from paddock.launch.model import Issue, Severity
 from paddock.launch.secret_reference import references
 from paddock.store import resolve_secret
 from paddock.text import Text
@@ -48,9 +49,18 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
         projector=projector, estimate=foretelling.noted(found, told[0]) if found else None,
         fit_prediction=told[0], ceiling=told[1], ceiling_full=told[2],
-        issues=tuple(check(plan, model, engine, machine, conditions)),
+        issues=_with_unreadable(model_error, tuple(check(plan, model, engine, machine, conditions))),
         command=command_of(workspace, plan, engine, conditions, off) if engine else None,
     )
+
+
+def _with_unreadable(problem: AppError | None, issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
+    """A file that is no model stops a launch too, if nothing was said of it yet."""
+    if problem is None or any(i.id == "missing-file" and i.option == "model" for i in issues):
+        return issues
+    what, hint = (x if isinstance(x, Text) or x is None else Text(x.replace("{", "{{").replace("}", "}}"))
+                  for x in (problem.what, problem.hint))
+    return (Issue("unreadable-model", Severity.ERROR, "model", what or Text(""), hint), *issues)
 
 
 def endpoints(plan: Plan) -> tuple[str, ...]:
