@@ -311,3 +311,9 @@ def test_the_words_of_the_rail_have_air_on_both_sides(qtbot, window: MainWindow,
             assert made.wanted_width() <= made.width()
     finally:
         text.use_language("en")
+
+
+def test_a_dropped_folder_is_looked_into_for_models(qtbot, window: MainWindow, desk: Desk, tmp_path: Path) -> None:
+    drop(window, str(tmp_path))
+    assert desk.workspace.settings.model_folders == [str(tmp_path)]
+    assert window.current == "models"

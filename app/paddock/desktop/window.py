@@ -47,6 +47,7 @@ NARROW = 1000
 LOW = 640
 _FIRST_PAGE_MS = 40
 _TITLE_BAR = 40
+_MODEL = ".gguf"
 _PAGES = (("models", "ModelsPage"), ("launch", "LaunchPage"), ("run", "RunPage"), ("sessions", "SessionsPage"),
           ("bench", "BenchPage"), ("settings", "SettingsPage"))
 
@@ -327,7 +328,11 @@ class MainWindow(QMainWindow):
         path = _dropped(event)
         if path is not None:
             event.acceptProposedAction()
-            self.desk.open_model(path)
+            if path.suffix.lower() == _MODEL:
+                self.desk.open_model(path)
+            else:
+                self.desk.add_folder(str(path))
+                self.show_page("models")
 
     # -- closing -------------------------------------------------------------------------------------------------
 
@@ -417,9 +422,9 @@ def _make_page(name: str, desk: Desk) -> QWidget:
 
 
 def _dropped(event: QDropEvent) -> Path | None:
-    """The model file that is being dropped, if there is one."""
+    """The model file or the folder of models that is being dropped, if there is one."""
     for url in event.mimeData().urls():
         path = Path(url.toLocalFile())
-        if path.suffix.lower() == ".gguf":
+        if url.isLocalFile() and (path.suffix.lower() == _MODEL or path.is_dir()):
             return path
     return None

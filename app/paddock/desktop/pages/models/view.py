@@ -45,15 +45,17 @@ class _Cell(QStyledItemDelegate):
     def _paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index, row: ModelRow, box: QRectF) -> None:
         right = index.column() in (SIZE, CONTEXT)
         quiet = index.column() in (QUANT, ARCHITECTURE, CONTEXT, PLACE)
-        self._text(painter, option, box, str(index.data() or ""), "text2" if quiet else "text", right=right)
+        self._text(painter, option, box, str(index.data() or ""), "text2" if quiet else "text", right=right,
+                   cut=Qt.TextElideMode.ElideLeft if index.column() == PLACE else Qt.TextElideMode.ElideMiddle)
 
     @staticmethod
     def _text(painter: QPainter, option: QStyleOptionViewItem, box: QRectF, text: str, role: str, *,
-              right: bool = False, weight: int = 400) -> float:
-        """Draw, cut in the middle where it does not fit; returns where it ended."""
+              right: bool = False, weight: int = 400,
+              cut: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle) -> float:
+        """Draw, cut where it does not fit; returns where it ended."""
         painter.setFont(theme().font("body", weight))
         painter.setPen(theme().color(role))
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, int(box.width()) + 1)
+        shown = painter.fontMetrics().elidedText(text, cut, int(box.width()) + 1)
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
         painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), shown)
         return float(box.left() + painter.fontMetrics().horizontalAdvance(shown))
