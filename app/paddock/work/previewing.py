@@ -58,9 +58,9 @@ def _with_unreadable(problem: AppError | None, issues: tuple[Issue, ...]) -> tup
     """A file that is no model stops a launch too, if nothing was said of it yet."""
     if problem is None or any(i.id == "missing-file" and i.option == "model" for i in issues):
         return issues
-    what, hint = (x if isinstance(x, Text) or x is None else Text(x.replace("{", "{{").replace("}", "}}"))
-                  for x in (problem.what, problem.hint))
-    return (Issue("unreadable-model", Severity.ERROR, "model", what or Text(""), hint), *issues)
+    what = problem.what if isinstance(problem.what, Text) else Text("{problem}", problem=problem.what)
+    hint = problem.hint if isinstance(problem.hint, Text) else None
+    return (Issue("unreadable-model", Severity.ERROR, "model", what, hint), *issues)
 
 
 def endpoints(plan: Plan) -> tuple[str, ...]:
