@@ -219,6 +219,9 @@ def ropes(b: Build, t: Traits, layer: int) -> bool:
         return not shape.windowed or layer % 4 != 0
     if kind == "baichuan":
         return shape.layers == 32
+    if kind == "pattern":
+        pattern = shape.arrays.get("attention.rope_pattern", ())
+        return layer >= len(pattern) or bool(pattern[layer])
     if kind == "granite":
         return bool(shape.integer("rope.scaling.finetuned", 1))
     return True
@@ -241,7 +244,7 @@ def attention(b: Build, t: Traits, layer: int, x: Tensor, project: bool = True) 
     if t.norm_after_rope:
         q, k = _normed(b, t, layer, q, k)
     if t.temperature and (
-        (t.temperature == "no_rope" and not turned and b.shape.windowed)
+        (t.temperature == "no_rope" and not turned)
         or (t.temperature == "key" and b.number("attention.temperature_scale"))
     ):
         q = g.same(q, b.attention_scale())

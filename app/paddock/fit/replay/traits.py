@@ -127,7 +127,7 @@ TRAITS: dict[str, Traits] = {
     "gpt2": replace(_LN, rope="none", embedding="position"),
     "gptneox": replace(_LN, parallel="gptneox"),
     "granite": _GRANITE,
-    "granite_swa": replace(_GRANITE, activation=0),
+    "granite_swa": replace(_GRANITE, activation=0, rope="pattern"),
     "granitemoe": replace(_GRANITE, rope="all"),
     "grok": Traits(
         post_attention="attn_output_norm", post_ffn="grok", softcap=True, logits="scale+softcap_key", embedding="key"
