@@ -17,4 +17,6 @@ class AppError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return " ".join(str(part) for part in (self.what, self.why, self.hint) if part)
+        """The parts as sentences, one after the other."""
+        parts = [text for text in (str(part).strip() for part in (self.what, self.why, self.hint) if part) if text]
+        return " ".join(t if t == parts[-1] or t[-1] in ".!?:…。" else f"{t}." for t in parts)

@@ -101,4 +101,7 @@ def parse_bytes(text: str) -> int:
     match = _SIZE.match(text)
     if not match:
         raise AppError(Text("“{text}” is not a size.", text=text), hint=Text("Write bytes, or 24G, 24GiB, 24000MiB."))
-    return int(float(match[1]) * _FACTORS[match[2].lower()])
+    size = float(match[1]) * _FACTORS[match[2].lower()]
+    if size >= 1 << 63:
+        raise AppError(Text("“{text}” is more than any memory holds.", text=text))
+    return int(size)

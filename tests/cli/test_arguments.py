@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
 from paddock.cli.arguments import Globals, split_globals
@@ -23,8 +24,10 @@ def test_what_follows_two_dashes_belongs_to_the_server() -> None:
     assert options == Globals(engine="e")
 
 
-def test_a_missing_value_is_left_for_the_usage_message() -> None:
-    assert split_globals(["fit", "--data-dir"]) == (["fit", "--data-dir"], Globals())
+@pytest.mark.parametrize("words", [["fit", "--data-dir"], ["fit", "--engine="]])
+def test_a_missing_value_is_wrong_usage(words: list[str]) -> None:
+    with pytest.raises(click.UsageError, match="needs a value"):
+        split_globals(words)
 
 
 def test_the_file_may_be_left_out_where_flags_name_a_model() -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from paddock.text import Text
 
 
 @dataclass
@@ -16,7 +22,10 @@ class Globals:
 
 
 def split_globals(args: Sequence[str]) -> tuple[list[str], Globals]:
-    """Take the global options out, wherever they stand before a `--`; what follows `--` belongs to llama-server."""
+    """Take the global options out, wherever they stand before a `--`; what follows `--` belongs to llama-server.
+
+    Raises click.UsageError where one of them has no value.
+    """
     rest: list[str] = []
     found = Globals()
     words = iter(args)
@@ -28,12 +37,26 @@ def split_globals(args: Sequence[str]) -> tuple[list[str], Globals]:
             found.json = True
         elif name in ("--data-dir", "--engine"):
             taken = value if equals else next(words, None)
-            if taken is None:
-                rest.append(word)  # click says what is missing
-            elif name == "--data-dir":
+            if not taken:
+                raise click.UsageError(str(Text("{option} needs a value.", option=name)))
+            if name == "--data-dir":
                 found.data_dir = taken
             else:
                 found.engine = taken
         else:
             rest.append(word)
     return rest, found
+
+
+class Seconds(click.FloatRange):
+    """A finite number of seconds, not negative, at most `most`."""
+
+    def __init__(self, most: float | None = None) -> None:
+        super().__init__(0, most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """click's own, and no NaN or infinity: nothing would ever end."""
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(str(Text("“{text}” is not a number of seconds.", text=value)), param, ctx)
+        return seconds

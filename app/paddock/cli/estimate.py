@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
         return _batch(workspace, batch)
     target, words = target_and_flags(file, flags)
     plan, _ = workspace.resolve(target, words)
-    budgets = [_budget(d) for d in devices] or None
+    budgets = _budgets(devices)
     if ask and budgets:
         raise click.UsageError(str(Text("--ask asks for this machine's devices: leave --device out.")))
     placement = _placement(workspace, plan, budgets, words) if place else None
@@ -147,17 +147,35 @@ def target_and_flags(file: str | None, flags: Iterable[str]) -> tuple[str | None
     return file, words
 
 
+def _budgets(texts: Sequence[str]) -> list[Budget] | None:
+    """What --device said; None where it was not given. Raises click.UsageError."""
+    budgets = [_budget(text) for text in texts]
+    names = [b.name for b in budgets]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(str(Text("--device names {name} more than once.", name=name)))
+    return budgets or None
+
+
 def _budget(text: str) -> Budget:
     from paddock.engine.model import EngineDevice
     from paddock.fit.model import Budget
 
     name, equals, sizes = text.partition("=")
+    total_text, colon, free_text = sizes.partition(":")
     if not equals or not name:
-        raise AppError(Text("“{text}” is not a device.", text=text), hint=Text("Write NAME=TOTAL or NAME=TOTAL:FREE, "
-                                                                               "for example CUDA0=24G:22G."))
-    total, colon, free = sizes.partition(":")
-    kind = EngineDevice(name, "", None, None).kind
-    return Budget(name, kind, parse_bytes(total), parse_bytes(free) if colon else parse_bytes(total))
+        raise click.UsageError(str(Text("“{text}” is not a device. Write NAME=TOTAL or NAME=TOTAL:FREE, for example "
+                                        "CUDA0=24G:22G.", text=text)))
+    try:
+        total = parse_bytes(total_text)
+        free = parse_bytes(free_text) if colon else total
+    except AppError as error:
+        raise click.UsageError(f"--device {text}: {error}") from error
+    if max(total, free) >= 1 << 53:
+        raise click.UsageError(str(Text("--device {text}: no device is that large.", text=text)))
+    if free > total:
+        raise click.UsageError(str(Text("--device {text}: more is free than there is.", text=text)))
+    return Budget(name, EngineDevice(name, "", None, None).kind, total, free)
 
 
 def show(estimate: Estimate) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.cli.arguments import Globals
+from paddock.cli.arguments import Globals, Seconds
 from paddock.cli.estimate import FLAGS, issue_dict, target_and_flags
 from paddock.cli.output import document, line, note
 from paddock.text import Text
@@ -42,7 +42,7 @@ def command(options: Globals, target: str | None, form: str, additions: bool, fl
 
 @click.command(context_settings=FLAGS)
 @click.argument("target", required=False)
-@click.option("--for", "seconds", type=click.FloatRange(0), metavar="SECONDS", help="Stop so long after it was ready.")
+@click.option("--for", "seconds", type=Seconds(), metavar="SECONDS", help="Stop so long after it was ready.")
 @click.option("--anyway", is_flag=True, help="Launch although a check holds an error.")
 @click.option("--proxy", type=click.IntRange(0, 65535), default=None, metavar="PORT",
               help="Put the recording proxy in front of it, on this loopback port (0: any).")
@@ -90,7 +90,7 @@ def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:
 @click.argument("url")
 @click.option("--key", default=None, help="The server's API key, or a reference: env:NAME, file:PATH, keyring:NAME.")
 @click.option("--record", is_flag=True, help="Keep it as a session.")
-@click.option("--for", "seconds", type=click.FloatRange(0), metavar="SECONDS", help="Stop watching after so long.")
+@click.option("--for", "seconds", type=Seconds(), metavar="SECONDS", help="Stop watching after so long.")
 @click.pass_obj
 def watch(options: Globals, url: str, key: str | None, record: bool, seconds: float | None) -> int:
     """Attach to a server that runs already (http://HOST:PORT): tokens/s, slots, requests; it is never stopped."""

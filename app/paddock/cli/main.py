@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import locale
 import os
 import sys
@@ -12,7 +13,7 @@ import click
 from paddock import __version__
 from paddock.cli import engines, estimate, inspect, launching, profiles, sessions
 from paddock.cli.arguments import Globals
-from paddock.cli.output import document, fail, note
+from paddock.cli.output import document, fail, note, silence_stdout
 from paddock.errors import AppError
 from paddock.text import Text, use_language
 
@@ -36,6 +37,21 @@ def run(args: Sequence[str], options: Globals) -> int:
     """Run one command: 0 done, 1 a problem in what was asked, 2 wrong usage, 130 Ctrl-C. Never a traceback."""
     use_language(os.environ.get("LANGUAGE") or os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES")
                  or os.environ.get("LANG") or locale.getlocale()[0] or "en")
+    if options.json and list(args) == ["--version"]:
+        document({"version": __version__})
+        return 0
+    try:
+        return _run(args, options)
+    except BrokenPipeError:
+        silence_stdout()
+        return 0
+    except OSError as error:  # stdout itself: everything else is answered in _run
+        silence_stdout()
+        return fail(AppError(Text("The answer could not be written."), why=error.strerror), as_json=False)
+
+
+def _run(args: Sequence[str], options: Globals) -> int:
+    """Raises OSError where stdout cannot be written."""
     try:
         result = paddock.main(list(args), prog_name="paddock", standalone_mode=False, obj=options)
     except click.ClickException as error:
@@ -48,10 +64,16 @@ def run(args: Sequence[str], options: Globals) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
+    except SystemExit as error:  # click and rich end so when nobody reads stdout any more
+        raise BrokenPipeError from error
+    except OSError as error:
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):
+            raise  # a stream, not a file that was opened by its name
+        return _unexpected(error, options)
     except Exception as error:  # noqa: BLE001 - the last line: a person sees a sentence, the log file the rest
         return _unexpected(error, options)
+    sys.stdout.flush()
     return result if isinstance(result, int) else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,9 +15,31 @@ from paddock.errors import AppError
 from paddock.text import Text
 
 
+def prepare_streams() -> None:
+    """Closed streams lead nowhere, and a character that a stream cannot hold is written as an escape."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "r" if number == 0 else "w"
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - lives as long as the program
+            if stream.fileno() != number:
+                os.dup2(stream.fileno(), number)  # no file opened later may take the place of a standard stream
+            setattr(sys, name, stream)
+        elif number and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def silence_stdout() -> None:
+    """Nobody reads it any more, or it cannot be written: what is still in the buffer goes nowhere."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def document(value: Any) -> None:
-    """One JSON document on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    """One JSON document on stdout; all ASCII where stdout is not Unicode."""
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not unicode, default=str) + "\n")
     sys.stdout.flush()
 
 

@@ -106,7 +106,7 @@ def import_(options: Globals, name: str | None, file: str) -> int:
     (.kcpps), a llama.cpp preset (.ini), a llama-swap file (.yaml), a systemd unit."""
     workspace = _workspace(options)
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+        text = (sys.stdin.read() if sys.stdin else "") if file == "-" else Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AppError(Text("{file} cannot be read.", file=file), why=str(error)) from error
     saved = workspace.import_profiles(text, name, "" if file == "-" else Path(file).name)

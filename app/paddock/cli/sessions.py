@@ -53,7 +53,7 @@ def list_(options: Globals) -> int:
 
 
 @sessions.command("show")
-@click.argument("session", type=int)
+@click.argument("session", type=click.IntRange(0, 2**63 - 1))
 @click.pass_obj
 def show(options: Globals, session: int) -> int:
     """One session: command, estimate and actual, requests."""
@@ -83,7 +83,7 @@ def show(options: Globals, session: int) -> int:
 
 
 @sessions.command("export")
-@click.argument("session", type=int)
+@click.argument("session", type=click.IntRange(0, 2**63 - 1))
 @click.option("-o", "--out", type=click.Path(), default="-", help="A file; default: stdout.")
 @click.pass_obj
 def export(options: Globals, session: int, out: str) -> int:
@@ -105,7 +105,7 @@ def export(options: Globals, session: int, out: str) -> int:
 
 
 @sessions.command("delete")
-@click.argument("session", type=int)
+@click.argument("session", type=click.IntRange(0, 2**63 - 1))
 @click.pass_obj
 def delete(options: Globals, session: int) -> int:
     """Delete a session and everything recorded of it."""
@@ -119,7 +119,7 @@ def delete(options: Globals, session: int) -> int:
 
 
 @click.command()
-@click.argument("session", type=int, nargs=-1, required=True)
+@click.argument("session", type=click.IntRange(0, 2**63 - 1), nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(dir_okay=False), required=True, metavar="FILE.html",
               help="The page; FILE.csv writes the requests instead.")
 @click.pass_obj

@@ -155,15 +155,16 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     projector, _ = _read(workspace, plan.get("mmproj"))
     engine = engine_of(workspace, plan)
     machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
-    there = tuple(budgets) if budgets is not None else budgets_of(machine)
-    found = estimate(model, plan, there, draft=draft, projector=projector, host_total=machine.ram_total_bytes,
-                     host_free=machine.ram_available_bytes)
+    there = budgets_of(machine) if budgets is None else tuple(b for b in budgets if b.name != "Host")
+    ram = next((b for b in budgets or () if b.name == "Host"), None)  # another machine's RAM, given as a device
+    total, free = (ram.total_bytes, ram.free_bytes) if ram else (machine.ram_total_bytes, machine.ram_available_bytes)
+    found = estimate(model, plan, there, draft=draft, projector=projector, host_total=total, host_free=free)
     found = workspace.corrected(found, model, engine, corrections) if budgets is None else found
     if not found.devices:
         return found
     foretelling.ram_speed(workspace.paths, measure=True)
     prediction = foretelling.predicted(model, plan, there, draft=draft, projector=projector,
-                                       host_total=machine.ram_total_bytes)
+                                       host_total=total)
     line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
     found = foretelling.with_missing(found, model, plan, there, draft=draft, projector=projector)
     found = foretelling.noted(found, prediction)
