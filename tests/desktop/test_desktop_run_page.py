@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QListView, QWid
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.banner import edits_words, message_of
 from paddock.desktop.pages.run.figures import (
+    Allowed,
     acceptance,
     against_usual,
     context,
@@ -85,6 +86,18 @@ def test_an_idle_server_shows_no_speed_but_the_last_request() -> None:
     idle = type(sample)(**{**vars(sample), "generation_per_s": 0.0, "prompt_per_s": 0.0})
     shown = generation(idle, request(generation_per_s=45.9), None)
     assert (shown.value, shown.note) == ("–", "last request 45.9")
+
+
+def test_the_speed_of_one_answer_stands_beside_what_memory_allows_at_its_depth() -> None:
+    sample = fake.busy_run().recorder.sample
+    one = type(sample)(**{**vars(sample), "generation_per_s": 40.0, "context_used": 5_000.0,
+                          "slots": [s for s in sample.slots if s.busy][:1]})
+    allowed = Allowed(empty=100.0, full=50.0, depth=10_000)  # 10 ms a token, 20 ms when full: 15 ms here
+    assert generation(one, None, None, allowed).note == "60 % of what memory allows"
+    assert generation(one, None, 41.0, allowed).note == "60 % of what memory allows"
+    assert generation(one, None, 80.0, allowed).note == "50 % under the usual 80.0"
+    two = type(sample)(**{**vars(one), "slots": one.slots * 2})
+    assert "memory" not in generation(two, None, None, allowed).note
 
 
 def test_a_prompt_out_of_the_cache_tells_no_speed() -> None:

@@ -25,6 +25,7 @@ from paddock.session.recorder import Snapshot, sample_columns
 from paddock.store.rows import SessionDetail, SessionRow
 from paddock.store.settings import Settings
 from paddock.text import Text
+from paddock.work.ledger import Record
 from paddock.work.model import Preview
 
 GIB = float(1 << 30)
@@ -395,6 +396,9 @@ class FakeWorkspace:
         rows = [d.row for d in self.past.values() if d.row.id not in self.deleted]
         words = search.lower().split()
         return [r for r in rows if all(w in f"{r.model} {r.profile} {r.engine} {r.state}".lower() for w in words)]
+
+    def record_for(self, _preview: Any) -> Record:
+        return Record(5, -0.4, 1.1, Text("Last 5 launches: −0.4 % to +1.1 %."))
 
     def query(self, _sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         rows = [(i, 40.0 + i, 580.0) for i, detail in self.past.items() if detail.requests]

@@ -26,7 +26,7 @@ class Judge(QObject):
     def __init__(self, desk: Desk, ask: Callable[[Workspace, Preview, Callable[[], bool]], WhatIf]) -> None:
         super().__init__(desk)
         self._desk, self._ask = desk, ask
-        self._busy = self._dirty = False
+        self._busy = self._dirty = self._again = False
         self._job: bridge.Job | None = None
         self._debounce = self._timer(_DEBOUNCE_MS, self._preview_now)
         self._settled = self._timer(_SETTLED_MS, self._what_if_now)
@@ -102,6 +102,10 @@ class Judge(QObject):
     def _what_if_known(self, found: WhatIf) -> None:
         self._desk.what_if = found
         self._desk.whatIfChanged.emit(found)
+        preview = self._desk.preview
+        if not self._again and preview is not None and preview.ceiling is not None and preview.ceiling.low is None:
+            self._again = True  # once: the RAM's speed was measured meanwhile
+            self.request()
 
     # -- how right the estimates were ----------------------------------------------------------------------------
 

@@ -117,6 +117,7 @@ def what_if(workspace: Workspace, preview: Preview, cancelled: Callable[[], bool
         return found
     fits, tight = fit.max_context(model, plan, budgets, **given)
     found = replace(found, fits_up_to=fits or 0, tight_up_to=tight or 0)
+    ram_speed(workspace.paths, measure=True)  # once on a machine; the next preview says what it allows
     return replace(found, fixes=found.fixes or ideas(preview, found))
 
 

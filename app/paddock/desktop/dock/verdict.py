@@ -15,10 +15,11 @@ from paddock.desktop.parts.signs import Chip
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
 from paddock.fit.model import Fix, Verdict
-from paddock.units import bytes_text, count_text
+from paddock.units import bytes_text, count_text, number_text
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
+    from paddock.work import Preview
 
 _MOST_FIXES = 3
 
@@ -42,7 +43,17 @@ def verdict_of(desk: Desk) -> tuple[Verdict, str, str]:
     if estimate.rejected is not None:
         return Verdict.WONT_FIT if estimate.verdict is Verdict.WONT_FIT else Verdict.CANT_TELL, \
             tr("llama.cpp would refuse this: {reason}", reason=str(estimate.rejected)), ""
-    return estimate.verdict, str(estimate.reason), _room(desk) or (str(estimate.notes[0]) if estimate.notes else "")
+    second = _room(desk) or (str(estimate.notes[0]) if estimate.notes else "")
+    return estimate.verdict, str(estimate.reason), " ".join(part for part in (second, _allowed(preview)) if part)
+
+
+def _allowed(preview: Preview) -> str:
+    """What memory speed allows, in few words; "" where it is not known."""
+    ceiling = preview.ceiling
+    if ceiling is None or ceiling.low is None or ceiling.high is None:
+        return ""
+    return tr("Memory speed allows {low} to {high} t/s.", low=number_text(ceiling.low, 0 if ceiling.low >= 10 else 1),
+              high=number_text(ceiling.high, 0 if ceiling.high >= 10 else 1))
 
 
 def _sentence(error: AppError) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtWidgets import QGridLayout, QWidget
@@ -29,6 +29,30 @@ class Shown:
     unit: str
     note: str
     tone: str | None = None
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Tokens per second that memory speed allows for one answer: with an empty context, and at `depth` tokens."""
+
+    empty: float
+    full: float
+    depth: int
+
+    def share(self, rate: float, context: float) -> float:
+        """`rate` over the bound at that context. A token's time grows evenly with the context that it reads."""
+        part = min(1.0, context / self.depth) if self.depth > 0 else 0.0
+        return rate * (1 / self.empty + part * (1 / self.full - 1 / self.empty))
+
+
+def allowed_of(preview: Any) -> Allowed | None:
+    """From a preview's speed ceilings; None where they are not known, or where a draft may go beyond them."""
+    empty, full = preview.ceiling, preview.ceiling_full
+    if empty is None or full is None or not empty.bound or not full.bound:
+        return None
+    if preview.estimate is not None and preview.estimate.has_draft:
+        return None
+    return Allowed(empty.bound, full.bound, full.depth)
 
 
 def _rate(value: float | None) -> str:
@@ -59,9 +83,15 @@ def _speed(title: str, live: float, last: float | None, usual: float | None, doi
     return Shown(title, _DASH if missing(live) or live == 0 else _rate(live), tr("t/s"), words, tone)
 
 
-def generation(sample: Any, last: Request | None, usual: float | None) -> Shown:
+def generation(sample: Any, last: Request | None, usual: float | None, allowed: Allowed | None = None) -> Shown:
+    """Beside the usual speed, or where it is as usual or none is known, beside what memory speed allows."""
     live = math.nan if sample is None else sample.generation_per_s
-    return _speed(tr("Generation"), live, last.generation_per_s if last else None, usual, _nothing_yet(sample))
+    shown = _speed(tr("Generation"), live, last.generation_per_s if last else None, usual, _nothing_yet(sample))
+    busy = [slot for slot in sample.slots if slot.busy] if sample is not None else []
+    if allowed is None or shown.tone is not None or missing(live) or live <= 0 or len(busy) != 1:
+        return shown  # several answers at once read the weights together: the bound is that of one
+    share = allowed.share(live, 0.0 if missing(sample.context_used) else sample.context_used)
+    return replace(shown, note=tr("{percent} of what memory allows", percent=percent_text(share, 0)))
 
 
 def prompt(sample: Any, last: Request | None, usual: float | None = None) -> Shown:
@@ -193,12 +223,12 @@ class FigureRow(QWidget):
 
 
 def figures_of(snapshot: Any, setup: Setup, has_draft: bool, actual: Mapping[str, Any] | None = None,
-               usual: Usual | None = None) -> list[Shown]:
+               usual: Usual | None = None, allowed: Allowed | None = None) -> list[Shown]:
     """All six of a live run."""
     sample, requests = snapshot.sample, snapshot.requests
     last = snapshot.last_request
     usual = usual or Usual()
-    return [generation(sample, last, usual.generation_per_s), prompt(sample, last, usual.prompt_per_s),
+    return [generation(sample, last, usual.generation_per_s, allowed), prompt(sample, last, usual.prompt_per_s),
             first_token(requests),
             context(sample, setup.context_limit), acceptance(sample, requests, has_draft),
             memory(sample, setup, actual)]

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QInputDialog, QStackedWidget, Q
 from paddock.desktop import bridge
 from paddock.desktop.pages.run.banner import Act, Message, edits_words, message_of
 from paddock.desktop.pages.run.body import RunBody
-from paddock.desktop.pages.run.figures import figures_of
+from paddock.desktop.pages.run.figures import allowed_of, figures_of
 from paddock.desktop.pages.run.source import LiveSource, setup_of
 from paddock.desktop.pages.run.usual import Usual, usual_of
 from paddock.desktop.pages.sessions.rows import duration_words, state_word, when_words
@@ -266,7 +266,7 @@ class RunPage(QFrame):
             stack.set_frame(source.frame())
         estimate = source.run.preview.estimate
         self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft),
-                                                   source.run.actual, self._usual))
+                                              source.run.actual, self._usual, allowed_of(source.run.preview)))
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)
