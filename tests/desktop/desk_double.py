@@ -127,6 +127,11 @@ class WorkspaceDouble:
         self.issues: tuple[Issue, ...] = ()
         self.launched: list[dict[str, Any]] = []
         self.saved_settings = 0
+        self.forgotten = 0
+
+    def forget_corrections(self) -> int:
+        self.forgotten += 1
+        return 3
 
     def save_settings(self) -> None:
         self.saved_settings += 1

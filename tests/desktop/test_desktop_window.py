@@ -258,6 +258,15 @@ def test_the_theme_is_switched_and_written(qtbot, settings: SettingsPage, worksp
     qtbot.waitUntil(lambda: workspace.saved_settings == 1)
 
 
+def test_what_launches_taught_can_be_switched_off_and_forgotten(qtbot, settings: SettingsPage,
+                                                                workspace: WorkspaceDouble) -> None:
+    settings.correct.setChecked(False)
+    assert workspace.settings.correct_estimates is False
+    settings.forget.click()
+    qtbot.waitUntil(lambda: settings.forget.text() == "Forgotten")
+    assert workspace.forgotten == 1
+
+
 def test_language_text_size_and_retention_are_written(settings: SettingsPage, workspace: WorkspaceDouble) -> None:
     settings.language.activated.emit(settings.language.findData("it"))
     settings.scale.activated.emit(settings.scale.findData(1.25))

@@ -353,6 +353,9 @@ class FakeWorkspace:
         recorder = fill(FakeRecorder())
         self.database = FakeDatabase(recorder.series)
 
+    def forget_corrections(self) -> int:
+        return 0
+
     def save_settings(self) -> None:
         self.saved += 1
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QLocale, QSignalBlocker, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QScrollArea, QVBoxLayout, QWidget
 
+from paddock.desktop import bridge
 from paddock.desktop.pages.launch.fields import combo, spin
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, panel, row, rule, tool_button
 from paddock.desktop.parts.blocks import PageHeader, ProgressLine, Segments
@@ -17,6 +18,7 @@ from paddock.desktop.parts.signs import Tag
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.engine.model import Engine
+from paddock.errors import AppError
 from paddock.text import use_language
 
 if TYPE_CHECKING:
@@ -262,7 +264,14 @@ class SettingsPage(QWidget):
         self.ask = QCheckBox(tr("Ask first while requests are being answered"))
         self.ask.setChecked(settings.confirm_stop)
         self.ask.toggled.connect(self._asked)
-        return [line(tr("When a server is stopped"), self.ask), line(tr("When Paddock quits"), self.keep),
+        self.correct = QCheckBox(tr("Correct them by what earlier launches took"))
+        self.correct.setChecked(settings.correct_estimates)
+        self.correct.toggled.connect(self._corrected)
+        self.forget = button(tr("Forget what was learned"), None, self._forget_corrections, small=True)
+        learned = tr("Only where a launch took more or less than the stated range, on the same model, engine and "
+                     "device; the estimate says so.")
+        return [line(tr("Estimates"), self.correct, note=learned), line("", self.forget),
+                line(tr("When a server is stopped"), self.ask), line(tr("When Paddock quits"), self.keep),
                 line(tr("Restarts after a crash"), self.restarts),
                 line(tr("Paddock adds"), holder,
                      note=tr("To each command, shown dimmed in the command line, never saved with a profile."))]
@@ -299,6 +308,27 @@ class SettingsPage(QWidget):
         self._desk.workspace.settings.keep_serving = on
         self._desk.keep_serving = on
         self._desk.save_settings()
+
+    @Slot(bool)
+    def _corrected(self, on: bool) -> None:
+        self._desk.workspace.settings.correct_estimates = on
+        self._desk.save_settings()
+        self._desk.refresh_preview()
+
+    @Slot()
+    def _forget_corrections(self) -> None:
+        """Sessions stay; estimates are as if nothing had been launched yet."""
+        self.forget.setEnabled(False)
+        bridge.run(self._desk.workspace.forget_corrections, self._forgotten, self._not_forgotten, self,
+                   name="forget corrections", in_order=True)
+
+    def _forgotten(self, _count: int) -> None:
+        self.forget.setText(tr("Forgotten"))
+        self._desk.refresh_preview()
+
+    def _not_forgotten(self, error: AppError) -> None:
+        self.forget.setEnabled(True)
+        self._desk.failed.emit(error)
 
     @Slot(bool)
     def _asked(self, on: bool) -> None:
