@@ -212,6 +212,22 @@ def test_a_request_between_two_polls_shows_in_the_next_sample(rig: Rig, slot: Sl
     assert rig.run(1.0)[-1].generation_per_s == 0.0
 
 
+def test_a_request_that_the_slots_told_does_not_come_again_from_the_counters(rig: Rig, slot: Slot) -> None:
+    generating(rig, slot)
+    rig.server.metrics_data = {"n_decode_total": 0.0, "tokens_predicted_total": 0.0, "requests_processing": 1.0,
+                               "tokens_predicted_seconds_total": 0.0}
+    told = rig.run(2.0)
+    assert told[-1].generation_per_s > 0
+    rig.every = lambda: None
+    rig.server.slots_data = [slot(task=1, tokens=60)]
+    rig.server.metrics_data = {"n_decode_total": 60.0, "tokens_predicted_total": 60.0, "requests_processing": 0.0,
+                               "tokens_predicted_seconds_total": 2.0}
+    idle = [s for s in rig.run(4.0) if s.t > told[-1].t + 0.3]
+    assert idle
+    assert any(s.counters for s in idle)
+    assert [s.generation_per_s for s in idle] == [0.0] * len(idle)
+
+
 def test_counters_that_fall_are_a_restart(rig: Rig) -> None:
     rates = CounterRates()
     rates.update(0.0, {"n_decode_total": 100.0, "tokens_predicted_total": 50_000.0, "requests_deferred": 2.0,

@@ -104,6 +104,8 @@ class Sampler:
         self._reading: Reading | None = None
         self._reading_due = self._metrics_due = self._props_due = -math.inf
         self._not_before: dict[str, float] = {}
+        self._told = (False, False)
+        """Whether the slots told generation, prompt speed since the counters were last read."""
         self._noticed: set[str] = set()
         self._polls = 0
         self._last_poll = -math.inf
@@ -297,14 +299,17 @@ class Sampler:
         if busy:
             generation = _total([s.generation_per_s for s in busy if s.phase == "generating"])
             prompt = _total([s.prompt_per_s for s in busy if s.phase == "prompt"])
+        told = generation > 0, prompt > 0
         if fresh is not None:
-            # Requests that began and ended between two polls are in the counters alone.
-            if not generation > 0 and not math.isnan(counters.generation_per_s):
+            # Requests that began and ended between two polls are in the counters alone. What the slots told since the
+            # counters were last read is in them too: an idle server would seem to work once more.
+            if not told[0] and not (idle and self._told[0]) and not math.isnan(counters.generation_per_s):
                 generation = counters.generation_per_s
-            if not prompt > 0 and not math.isnan(counters.prompt_per_s):
+            if not told[1] and not (idle and self._told[1]) and not math.isnan(counters.prompt_per_s):
                 prompt = counters.prompt_per_s
             if math.isnan(generation) and processing == 1 and _undecoded(busy):
                 generation = counters.decodes_per_s
+        self._told = told if fresh is not None else (told[0] or self._told[0], told[1] or self._told[1])
         used = [s.context_used for s in slots if not math.isnan(s.context_used)]
         return Sample(
             t=now - self._t0, generation_per_s=generation, prompt_per_s=prompt,
