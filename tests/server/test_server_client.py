@@ -298,7 +298,7 @@ def test_a_stream_that_waits_for_its_first_byte_can_be_cancelled() -> None:
 def test_a_stream_that_breaks_off_is_an_error_in_words(kit: Kit) -> None:
     supervisor, _ = kit.ready("--break-stream", "3")
     seen = []
-    with pytest.raises(AppError, match=r"broke off|ended in the middle"):
+    with pytest.raises(AppError, match="broke off"):
         seen.extend(supervisor.client().stream_completion("a", n_predict=20))
 
 

@@ -287,6 +287,7 @@ def _broken(error: Exception) -> AppError:
     if isinstance(error, ConnectionRefusedError | FileNotFoundError):
         return AppError(Text("Nobody listens at this address."), hint=Text("Start the server first."))
     if isinstance(error, http.client.IncompleteRead):
-        return AppError(Text("The server ended in the middle of an answer."), hint=Text("Look at the server's log."))
+        return AppError(Text("The answer broke off: the server ended, or dropped the connection."),
+                        hint=Text("Look at the server's log."))
     return AppError(Text("The connection to the server broke off."), why=str(error) or type(error).__name__,
                     hint=Text("Look at the server's log."))
