@@ -108,9 +108,10 @@ def test_a_reading_sums_the_cards_of_its_moment(filled: Database) -> None:
     found = rows(filled, "SELECT * FROM system_metrics ORDER BY id")
     assert [(r["t"], r["gpu_mem_used_mb"]) for r in found] == [(1.0, 40.0), (3.0, 50.0), (9.0, None)]
     assert {k: found[0][k] for k in ("id", "timestamp", "gpu_util_percent", "cpu_load_avg", "ram_used_mb",
-                                     "kv_cache_mb", "gpu_power_w")} == {
+                                     "kv_cache_mb", "kv_reserved_mb", "gpu_power_w")} == {
         "id": 10000001000, "timestamp": "2026-01-02T03:04:06.500+00:00", "gpu_util_percent": 50.0,
-        "cpu_load_avg": 12.0, "ram_used_mb": 100.0, "kv_cache_mb": 80.0, "gpu_power_w": 200.0}
+        "cpu_load_avg": 12.0, "ram_used_mb": 100.0, "kv_cache_mb": 80.0 * 100.0 / 8192.0, "kv_reserved_mb": 80.0,
+        "gpu_power_w": 200.0}
 
 
 def test_spread_and_percentiles_are_there_as_aggregates_and_over_windows(database: Database) -> None:
@@ -148,7 +149,7 @@ def test_the_five_queries_of_the_readme_answer(filled: Database) -> None:
     assert [(r["mtp_enabled"], r["requests"], r["median_tps"]) for r in speculative] == [
         (None, 1, 20.0), (0, 12, 20.0), (1, 12, 30.0)]
     assert [(r["context_size"], r["requests"], r["gpu_mem_used_mb"], r["kv_cache_mb"]) for r in context] == [
-        (8192, 12, 50.0, 80.0)]
+        (8192, 12, 50.0, 1.0)]
     assert [(r["id"], r["tps"]) for r in anomalies] == [(2000012, 5.0)]
     assert [(r["acceptance"], r["requests"]) for r in acceptance] == [(0.7, 12)]
     assert len(export) == 25

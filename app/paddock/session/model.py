@@ -88,6 +88,10 @@ class Request:
     is_child: bool = False
     """A further answer to another request (n > 1): its tokens count, the request does not."""
     error: str | None = None
+    exchange: int | None = None
+    """Number of the exchange that it came with through the recording proxy; several may share one."""
+    image_ms: float | None = None
+    """What the projector took for its images."""
 
     @property
     def prompt_rate_means_something(self) -> bool:

@@ -32,7 +32,7 @@ _Item = tuple[Work, Future[Any] | None]
 
 _REQUEST = ("number", "task", "slot", "t_start", "t_end", "t_first_token", "prompt_tokens", "cached_tokens",
             "evaluated_tokens", "generated_tokens", "prompt_per_s", "generation_per_s", "ttft_s", "draft_tokens",
-            "accepted_tokens", "context_used", "truncated", "is_child", "status", "source", "error")
+            "accepted_tokens", "context_used", "truncated", "is_child", "status", "source", "error", "exchange", "image_ms")
 _SAMPLE = ("generation_per_s", "prompt_per_s", "context_used", "requests_processing", "requests_waiting", "acceptance")
 _READING = ("cpu_pct", "ram_used_bytes", "ram_available_bytes", "swap_used_bytes", "process_cpu_pct",
             "process_rss_bytes")
