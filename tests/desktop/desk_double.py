@@ -129,6 +129,9 @@ class WorkspaceDouble:
         self.saved_settings = 0
         self.forgotten = 0
 
+    def corrections(self, model: Any, engine: Any, wanted: bool | None = None) -> tuple[Any, ...]:
+        return ()
+
     def forget_corrections(self) -> int:
         self.forgotten += 1
         return 3

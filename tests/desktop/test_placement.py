@@ -408,7 +408,8 @@ def test_auto_placement_is_offered_only_where_it_exists_and_applies_its_plan(qtb
     assert flags(planned) == [("n-cpu-moe", "3")]
     settled(qtbot, planned)
     assert made.figure.full_text() == "Experts of 3 layers go to RAM."
-    assert asked == [(ModelWorkspace.model, ["CUDA0", "CUDA1"], ["draft", "host_free", "host_total", "projector"])]
+    assert asked == [(ModelWorkspace.model, ["CUDA0", "CUDA1"], ["corrections", "draft", "host_free", "host_total",
+                                                                "projector"])]
 
 
 def test_a_build_without_auto_placement_is_no_error(monkeypatch) -> None:

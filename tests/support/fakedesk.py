@@ -353,6 +353,9 @@ class FakeWorkspace:
         recorder = fill(FakeRecorder())
         self.database = FakeDatabase(recorder.series)
 
+    def corrections(self, model: Any, engine: Any, wanted: bool | None = None) -> tuple[Any, ...]:
+        return ()
+
     def forget_corrections(self) -> int:
         return 0
 

@@ -37,25 +37,28 @@ FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 @click.option("--ask", is_flag=True, help="Ask llama.cpp too (a dry run of a few seconds), and show both side by side.")
 @click.option("--place", is_flag=True, help="Choose which layers and experts go where, and show the flags. Flags that "
                                             "are given stay as they are.")
-@click.option("--no-corrections", is_flag=True, help="As if nothing had been launched here yet.")
+@click.option("--corrections/--no-corrections", default=None,
+              help="Whether what earlier launches showed corrects the figures. By default as the settings say for this "
+                   "machine's own devices, and not at all with --device or --batch: those answers depend on what is "
+                   "asked alone.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, ask: bool,
-        place: bool, no_corrections: bool, flags: tuple[str, ...]) -> int:
+        place: bool, corrections: bool | None, flags: tuple[str, ...]) -> int:
     """What FILE needs on each device with these llama-server flags, and whether it fits."""
     from paddock.work import Workspace
 
     workspace = Workspace(options.data_dir, options.engine)
     if batch:
-        return _batch(workspace, batch)
+        return _batch(workspace, batch, bool(corrections))
     target, words = target_and_flags(file, flags)
     plan, _ = workspace.resolve(target, words)
     budgets = _budgets(devices)
     if ask and budgets:
         raise click.UsageError(str(Text("--ask asks for this machine's devices: leave --device out.")))
-    placement = _placement(workspace, plan, budgets, words) if place else None
+    placement = _placement(workspace, plan, budgets, words, corrections) if place else None
     plan = placement.plan if placement is not None else plan
-    estimate = workspace.estimate(plan, budgets=budgets, corrections=False if no_corrections else None)
+    estimate = workspace.estimate(plan, budgets=budgets, corrections=corrections)
     record = workspace.record_of(plan, estimate) if budgets is None else None
     asked = workspace.ask_engine(plan) if ask else None
     if options.json:
@@ -83,11 +86,12 @@ class Placement:
     gpu_weights: int
 
 
-def _placement(workspace: Workspace, plan: Plan, budgets: list[Budget] | None, words: list[str]) -> Placement:
+def _placement(workspace: Workspace, plan: Plan, budgets: list[Budget] | None, words: list[str],
+               corrections: bool | None) -> Placement:
     from paddock.launch import parse_argv
     from paddock.work.placing import flags_of, place
 
-    found = place(workspace, plan, budgets, pinned={s.option for s in parse_argv(words)})
+    found = place(workspace, plan, budgets, pinned={s.option for s in parse_argv(words)}, corrections=corrections)
     return Placement(found.plan, flags_of(workspace, plan, found.plan), found.why, found.gpu_weights)
 
 
@@ -207,12 +211,12 @@ VERDICTS = {
 }
 
 
-def _batch(workspace: Any, path: str) -> int:
+def _batch(workspace: Any, path: str, corrections: bool) -> int:
     """One answer a request line, in order; 0 when every line was answered, else 1."""
     wrong = 0
     with contextlib.nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as lines:
         for number, text in _requests(lines):
-            answer = _answer(workspace, number, text)
+            answer = _answer(workspace, number, text, corrections)
             wrong += "error" in answer
             document(answer)
     if wrong:
@@ -227,14 +231,14 @@ def _requests(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _answer(workspace: Any, number: int, text: str) -> dict[str, Any]:
+def _answer(workspace: Any, number: int, text: str, corrections: bool) -> dict[str, Any]:
     identifier: Any = number
     try:
         request = json.loads(text)
         if not isinstance(request, dict):
             raise AppError(Text("Line {number} is not a JSON object.", number=number))
         identifier = request.get("id", number)
-        answer: dict[str, Any] = workspace.answer(request)
+        answer: dict[str, Any] = workspace.answer(request, corrections)
         return answer
     except json.JSONDecodeError as error:
         return {"id": identifier, "error": str(Text("Line {number} is not JSON: {why}", number=number, why=error.msg))}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paddock import fit
 from paddock.fit.ceiling import bandwidths
-from paddock.fit.model import Budget, Estimate, Fix, Verdict
-from paddock.launch.model import Plan, Setting
+from paddock.fit.model import Estimate, Fix, Verdict
+from paddock.launch.comparing import Change as Change
+from paddock.launch.comparing import changes as changes
+from paddock.launch.comparing import undone as undone
+from paddock.launch.model import Plan
 from paddock.text import Text
 from paddock.units import bytes_text
 from paddock.work.foretelling import ram_speed
+from paddock.work.previewing import budgets_of, given_of
 
 if TYPE_CHECKING:
     from paddock.work import Preview, Workspace
@@ -34,62 +38,6 @@ class WhatIf:
     kv_saving: int | None = None
 
 
-@dataclass(frozen=True)
-class Change:
-    """One option, variable, prefix or engine that differs; None = not set there.
-
-    kind: "option", "variable", "prefix" or "engine". The value of all but an option stands in its setting's `values`.
-    """
-
-    option: str
-    before: Setting | None
-    after: Setting | None
-    kind: str = "option"
-
-
-def changes(saved: Plan, plan: Plan) -> list[Change]:
-    """What differs between two plans: options in the plan's order, then those that were taken out, then the rest."""
-    names = list(dict.fromkeys([s.option for s in plan.settings] + [s.option for s in saved.settings]))
-    found = []
-    for name in names:
-        before = [s for s in saved.settings if s.option == name]
-        after = [s for s in plan.settings if s.option == name]
-        if before != after:
-            found.append(Change(name, before[-1] if before else None, after[-1] if after else None))
-    return found + _other_changes(saved, plan)
-
-
-def _other_changes(saved: Plan, plan: Plan) -> list[Change]:
-    """Variables, prefix and engine."""
-    def value(name: str, *values: str | None) -> Setting | None:
-        known = tuple(value for value in values if value is not None)
-        return Setting(name, known) if known else None
-
-    names = dict.fromkeys([name for name, _ in plan.environment] + [name for name, _ in saved.environment])
-    found = [Change(name, value(name, saved.variable(name)), value(name, plan.variable(name)), "variable")
-             for name in names if saved.variable(name) != plan.variable(name)]
-    if saved.prefix != plan.prefix:
-        found.append(Change("prefix", value("prefix", *saved.prefix), value("prefix", *plan.prefix), "prefix"))
-    if saved.engine != plan.engine:
-        found.append(Change("engine", value("engine", saved.engine), value("engine", plan.engine), "engine"))
-    return found
-
-
-def undone(plan: Plan, change: Change) -> Plan:
-    """The plan with this one change taken back."""
-    values = change.before.values if change.before is not None else ()
-    if change.kind == "variable":
-        rest = tuple(pair for pair in plan.environment if pair[0] != change.option)
-        return replace(plan, environment=(*rest, *((change.option, value) for value in values)))
-    if change.kind == "prefix":
-        return replace(plan, prefix=values)
-    if change.kind == "engine":
-        return replace(plan, engine=next(iter(values), None))
-    if change.before is None:
-        return plan.without(change.option)
-    return plan.with_(change.option, *change.before.values, on=change.before.on)
-
-
 def kv_bytes(estimate: Estimate) -> int:
     """KV over all devices."""
     return sum(d.context for d in estimate.devices)
@@ -100,10 +48,8 @@ def what_if(workspace: Workspace, preview: Preview, cancelled: Callable[[], bool
     plan, before, model, machine = preview.plan, preview.estimate, preview.model, preview.machine
     if before is None or model is None or before.verdict is Verdict.CANT_TELL:
         return WhatIf(plan)
-    budgets = tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description)
-                    for d in machine.devices)
-    given: dict[str, Any] = {"draft": preview.draft, "projector": preview.projector,
-                             "host_total": machine.ram_total_bytes, "host_free": machine.ram_available_bytes}
+    budgets = budgets_of(machine)
+    given = given_of(workspace, preview)
     speeds = bandwidths(budgets, ram_speed(workspace.paths, measure=False))
     found = WhatIf(plan, fit.fixes(model, plan, budgets, before, speeds=speeds, **given))
     if cancelled():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paddock.fit.corrections import Correction
 from paddock.fit.model import Budget, DeviceEstimate, Estimate
 from paddock.fit.verdicts import estimate
 from paddock.gguf.model import ModelFile
 from paddock.launch.model import Plan
 
 
-def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: ModelFile | None = None) -> dict[str, Any]:
+def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: ModelFile | None = None,
+           corrections: Sequence[Correction] = ()) -> dict[str, Any]:
     """The answer to a request line whose files were read by the caller.
 
     request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes. The figures are those of
@@ -19,7 +21,8 @@ def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: Mode
     """
     budgets = tuple(Budget(d["name"], d["kind"], d.get("total"), d.get("free"), bool(d.get("integrated", False)))
                     for d in request.get("devices", ()))
-    found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False))
+    found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False,
+                               corrections=corrections))
     return {"id": request.get("id"), **found}
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.fit import estimator
+from paddock.fit.corrections import uncorrected
 from paddock.fit.dividing import Divided, Division, Layer
 from paddock.fit.fixing import largest_context
 from paddock.fit.levers import EXPERTS, Levers
 from paddock.fit.memory import parts
-from paddock.fit.model import Budget, DeviceEstimate, Estimate, Verdict
+from paddock.fit.model import Budget, Estimate, Verdict
 from paddock.fit.placement import HOST, Device, RefusedError, available
 from paddock.fit.quants import padded
 from paddock.fit.verdicts import estimate
@@ -209,15 +210,16 @@ class _Problem:
         """
         found = []
         for i, device in enumerate(self.devices):
-            row = last.devices[device.row]
-            reserve = self._reserve(row)
+            reserve = self._reserve(last, device.row)
             self.reserves[i] = max(reserve, self.reserves.get(i, 0))
             found.append((device.free or 0) - (self.reserves[i] if smaller else reserve))
         return found
 
     @staticmethod
-    def _reserve(row: DeviceEstimate) -> int:
-        held = row.model + row.context
+    def _reserve(last: Estimate, index: int) -> int:
+        """The layers are divided by uncorrected bytes, so a correction of weights and caches counts among the rest."""
+        row, before = last.devices[index], uncorrected(last).devices[index]
+        held = before.model + before.context
         return max(row.total - held + row.margin, row.high - held, row.margin + 8 * MIB)
 
     def plan(self, rooms: Sequence[int]) -> Plan:

@@ -79,6 +79,8 @@ class DeviceEstimate:
     """Held by other processes (total - free before the launch)."""
     margin: int = 0
     verdict: Verdict = Verdict.CANT_TELL
+    mapped: bool = False
+    """Its weights are pages of the file, which the system gives back when memory runs short."""
 
     @property
     def total(self) -> int:
@@ -130,6 +132,8 @@ class Estimate:
     ms: float = 0.0
     rules: str = ""
     extra: dict[str, object] = field(default_factory=dict)
+    doubt: Text | None = None
+    """Why no more than "won't fit" can be told, whatever the figures: parts are missing."""
 
     def device(self, name: str) -> DeviceEstimate | None:
         return next((d for d in self.devices if d.name == name), None)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.fit import estimator
+from paddock.fit.corrections import Correction, corrected
 from paddock.fit.estimator import ContextRows, cant_tell, known
+from paddock.fit.judging import rejudged
 from paddock.fit.levers import Levers
 from paddock.fit.memory import parts
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Known, Term, Verdict
@@ -16,7 +18,7 @@ from paddock.fit.placement import HOST, Device, RefusedError, available
 from paddock.gguf.model import Kind, ModelFile
 from paddock.launch.model import Plan
 from paddock.text import Text
-from paddock.units import MIB, gib_text
+from paddock.units import MIB
 
 BACKEND_BAND = {"cuda": 0.03, "rocm": 0.03, "sycl": 0.03, "vulkan": 0.10, "metal": 0.10}
 """Part of compute by which a backend may differ from the replay (memory-model 3.7: judgement); RPC and CPU: checked."""
@@ -31,20 +33,23 @@ _NOT_MODELS = {
 
 def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: ModelFile | None = None,
              projector: ModelFile | None = None, host_total: int | None = None, host_free: int | None = None,
-             pins: bool = True) -> Estimate:
+             pins: bool = True, corrections: Sequence[Correction] = ()) -> Estimate:
     """What this plan reserves on each device, "Host" last, and whether it fits the memory that is free.
 
     `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute then is
-    larger by one residual's four copies, memory-model 3.2). Sizes are bytes. Never raises for a readable model: what
+    larger by one residual's four copies, memory-model 3.2). `corrections`: what earlier launches showed beyond the
+    bands, taken over with a note. Sizes are bytes. Never raises for a readable model: what
     llama.cpp refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
     """
     start = time.perf_counter()
-    found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins)
+    found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins,
+                      corrections)
     return replace(found, ms=(time.perf_counter() - start) * 1e3)
 
 
 def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: ModelFile | None,
-              projector: ModelFile | None, host_total: int | None, host_free: int | None, pins: bool) -> Estimate:
+              projector: ModelFile | None, host_total: int | None, host_free: int | None, pins: bool,
+              corrections: Sequence[Correction]) -> Estimate:
     if model.kind in _NOT_MODELS:
         return _unknown(_NOT_MODELS[model.kind])
     try:
@@ -62,8 +67,8 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     host = Budget("Host", "host", host_total, host_free)
     rows = [_device(i, budget, levers, main, second, projector) for i, budget in enumerate(budgets)]
     rows.append(_host(host, levers, main, second, projector))
-    judged = tuple(_judged(row, levers, i) for i, row in enumerate(rows))
-    return _whole(model, levers, main, judged, second is not None)
+    found = tuple(_with_margin(row, levers, i) for i, row in enumerate(rows))
+    return corrected(_whole(model, levers, main, found, second is not None), corrections)
 
 
 def running(levers: Levers) -> Levers:
@@ -159,47 +164,33 @@ def _filled(budget: Budget, three: tuple[int, int, int], draft: tuple[int, int, 
                           terms=terms, budget=budget, other_bytes=other)
 
 
-def _judged(row: DeviceEstimate, levers: Levers, index: int) -> DeviceEstimate:
-    """Fits: the upper edge keeps the margin. Tight: it fits, but not that. Host: mapped weights can be given back."""
+def _with_margin(row: DeviceEstimate, levers: Levers, index: int) -> DeviceEstimate:
     host = row.name == "Host"
     targets = levers.fit_target_mib or (1024,)
     margin = HOST_MARGIN if host else targets[min(index, len(targets) - 1)] * MIB
-    free = row.budget.free_bytes if row.budget else None
-    if free is None:
-        verdict = Verdict.CANT_TELL if row.total or not host else Verdict.FITS
-    elif not host and row.total == row.overhead == 0:
-        verdict = Verdict.FITS
-    elif row.total > free:
-        mapped = host and levers.load_mode in ("auto", "mmap") and row.total - row.model <= free
-        verdict = Verdict.TIGHT if mapped else Verdict.WONT_FIT
-    elif row.high > free or free - row.total < margin:
-        verdict = Verdict.TIGHT
-    else:
-        verdict = Verdict.FITS
-    return replace(row, margin=margin, verdict=verdict)
-
-
-_ORDER = (Verdict.WONT_FIT, Verdict.CANT_TELL, Verdict.TIGHT, Verdict.FITS)
+    return replace(row, margin=margin, mapped=host and levers.load_mode in ("auto", "mmap"))
 
 
 def _whole(model: ModelFile, levers: Levers, main: ContextRows, rows: tuple[DeviceEstimate, ...],
            has_draft: bool) -> Estimate:
-    worst = min(rows, key=lambda r: _ORDER.index(r.verdict))
-    verdict, reason = worst.verdict, _reason(worst, rows, levers)
-    if not model.complete:
-        verdict = Verdict.WONT_FIT if verdict is Verdict.WONT_FIT else Verdict.CANT_TELL
-        reason = Text("Parts of the model are missing, so these figures are a lower bound.")
-    elif levers.draft_model is not None and not has_draft and verdict is not Verdict.WONT_FIT:
-        verdict, reason = Verdict.CANT_TELL, Text("The draft model could not be read, so it is not counted.")
     sizes, placement = main.sizes, main.placement
     per_slot = sizes.context if sizes.unified else sizes.cells
     notes = tuple(dict.fromkeys(t.note for r in rows for t in r.terms if t.note is not None))
     exact = main.compute.replayed and all(r.budget is None or r.budget.kind in ("rpc", "host") for r in rows)
-    return Estimate(
-        devices=rows, verdict=verdict, reason=reason, context_length=sizes.context, slots=sizes.slots,
+    return rejudged(Estimate(
+        devices=rows, verdict=Verdict.CANT_TELL, reason=Text(""), context_length=sizes.context, slots=sizes.slots,
         unified=sizes.unified, context_per_slot=per_slot, kv_bytes_per_token=_per_token(main),
         layers_offloaded=(sum(d != HOST for d in placement.layer_device), len(placement.layer_device)),
-        notes=notes, has_draft=has_draft, known=Known.CHECKED if exact else Known.SOURCE, rules="11434")
+        notes=notes, has_draft=has_draft, known=Known.CHECKED if exact else Known.SOURCE, rules="11434",
+        doubt=_doubt(model, levers, has_draft)))
+
+
+def _doubt(model: ModelFile, levers: Levers, has_draft: bool) -> Text | None:
+    if not model.complete:
+        return Text("Parts of the model are missing, so these figures are a lower bound.")
+    if levers.draft_model is not None and not has_draft:
+        return Text("The draft model could not be read, so it is not counted.")
+    return None
 
 
 def _per_token(rows: ContextRows) -> float | None:
@@ -209,28 +200,3 @@ def _per_token(rows: ContextRows) -> float | None:
                   if p.kind != "state" and not (shape.windowed and shape.swa[p.layer] and not sizes.swa_full))
     return growing / sizes.context if sizes.context else None
 
-
-def _reason(worst: DeviceEstimate, rows: tuple[DeviceEstimate, ...], levers: Levers) -> Text:
-    name = Text("RAM") if worst.name == "Host" else worst.name
-    left = worst.left
-    if worst.verdict is Verdict.CANT_TELL or left is None:
-        return Text("The free memory of {device} is not known.", device=name)
-    if worst.verdict is Verdict.WONT_FIT:
-        return Text("{device} is {over} GiB short: it needs {need} of {free} GiB free.", device=name,
-                    over=gib_text(-left), need=gib_text(worst.total), free=gib_text(worst.total + left))
-    if worst.verdict is Verdict.TIGHT:
-        return _tight_reason(worst, name, left)
-    gpus = [r for r in rows if r.name != "Host" and r.total and r.left is not None]
-    least = min(gpus, key=lambda r: r.left or 0) if gpus else worst
-    return Text("{device} keeps {left} GiB free.", device=Text("RAM") if least.name == "Host" else least.name,
-                left=gib_text(least.left))
-
-
-def _tight_reason(worst: DeviceEstimate, name: Text | str, left: int) -> Text:
-    if left < 0:
-        return Text("The weights do not stay in RAM whole: they are mapped, and read from the disk again and again.")
-    if left < worst.margin:
-        return Text("{device} keeps {left} GiB free, under the margin of {margin}.", device=name, left=gib_text(left),
-                    margin=gib_text(worst.margin))
-    return Text("{device} keeps {left} GiB free at first, but may need {more} GiB more.", device=name,
-                left=gib_text(left), more=gib_text(worst.high - worst.total))

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["answer", "as_answer"]
 
 
-def answer(workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
-    """See Workspace.answer. Raises AppError for a request that cannot be answered."""
+def answer(workspace: Workspace, request: Mapping[str, Any], corrections: bool = False) -> dict[str, Any]:
+    """See Workspace.answer. Raises AppError for a request that cannot be answered.
+
+    Only with `corrections` does the answer depend on what is installed and was launched here.
+    """
     path = request.get("model")
     if not isinstance(path, str) or not path:
         raise AppError(Text("The request names no model."), hint=Text("Give \"model\": the path of a GGUF file."))
@@ -29,4 +32,5 @@ def answer(workspace: Workspace, request: Mapping[str, Any]) -> dict[str, Any]:
     model = workspace.read_model(path)
     draft_path = plan.get("spec-draft-model")
     draft = workspace.read_model(draft_path) if draft_path else None
-    return fit_answer(request, model, plan, draft)
+    taught = workspace.corrections(model, workspace.engine(), True) if corrections else ()
+    return fit_answer(request, model, plan, draft, taught)

@@ -13,24 +13,26 @@ from paddock.gguf.model import ModelFile
 from paddock.launch import Plan
 from paddock.launch.spelling import write
 from paddock.text import Text
-from paddock.work.previewing import budgets_of, endpoints, engine_of
+from paddock.work.previewing import budgets_of, endpoints, engine_of, given_for
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
 
 def place(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None = None,
-          pinned: Collection[str] = ()) -> Placed:
-    """The plan with its layers and experts placed. Raises AppError when the model cannot be read."""
+          pinned: Collection[str] = (), corrections: bool | None = None) -> Placed:
+    """The plan with its layers and experts placed. Raises AppError when the model cannot be read. `corrections`: as
+    for the estimate."""
     path = plan.get("model")
     if not path:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file, or -m FILE among the flags."))
     model = workspace.read_model(path)
-    machine = workspace.machine(engine_of(workspace, plan), again=True, rpc=endpoints(plan))
+    engine = engine_of(workspace, plan)
+    machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
     there = tuple(budgets) if budgets is not None else budgets_of(machine)
-    return auto_place(model, plan, there, pinned=pinned, draft=_beside(workspace, plan, "spec-draft-model"),
-                      projector=_beside(workspace, plan, "mmproj"), host_total=machine.ram_total_bytes,
-                      host_free=machine.ram_available_bytes)
+    given = given_for(workspace, model, engine, machine, _beside(workspace, plan, "spec-draft-model"),
+                      _beside(workspace, plan, "mmproj"), corrections if budgets is None else bool(corrections))
+    return auto_place(model, plan, there, pinned=pinned, **given)
 
 
 def _beside(workspace: Workspace, plan: Plan, option: str) -> ModelFile | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddock.engine import Engine
 from paddock.errors import AppError
@@ -22,6 +22,7 @@ from paddock.text import Text
 from paddock.work import foretelling
 from paddock.work.conditions import free_port, gather
 from paddock.work.model import Preview
+from paddock.work.standing import uses_nccl
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
@@ -39,12 +40,13 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
-    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
-    found = _estimate(plan, model, machine, draft, projector)
-    found = workspace.corrected(found, model, engine) if found else None
+    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off, draft=draft,
+                         nccl=uses_nccl(engine) if plan.get("split-mode") == "tensor" else None)
+    given = given_for(workspace, model, engine, machine, draft, projector)
+    found = estimate(model, plan, budgets_of(machine), **given) if model is not None else None
     told = _foretold(workspace, plan, model, machine, found, draft, projector)
     if model is not None and found is not None:
-        found = foretelling.with_missing(found, model, plan, budgets_of(machine), draft=draft, projector=projector)
+        found = foretelling.with_missing(found, model, plan, budgets_of(machine), **given)
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
         projector=projector, estimate=foretelling.noted(found, told[0]) if found else None,
@@ -120,12 +122,16 @@ def budgets_of(machine: Machine) -> tuple[Budget, ...]:
                  for d in machine.devices)
 
 
-def _estimate(plan: Plan, model: ModelFile | None, machine: Machine, draft: ModelFile | None,
-              projector: ModelFile | None) -> Estimate | None:
-    if model is None:
-        return None
-    return estimate(model, plan, budgets_of(machine), draft=draft, projector=projector,
-                    host_total=machine.ram_total_bytes, host_free=machine.ram_available_bytes)
+def given_for(workspace: Workspace, model: ModelFile | None, engine: Engine | None, machine: Machine,
+              draft: ModelFile | None, projector: ModelFile | None, corrections: bool | None = None) -> dict[str, Any]:
+    """What `fit.estimate` and all that judges by it take besides model, plan and devices, so that all agree."""
+    return {"draft": draft, "projector": projector, "host_total": machine.ram_total_bytes,
+            "host_free": machine.ram_available_bytes, "corrections": workspace.corrections(model, engine, corrections)}
+
+
+def given_of(workspace: Workspace, preview: Preview) -> dict[str, Any]:
+    """The same as the preview was made with."""
+    return given_for(workspace, preview.model, preview.engine, preview.machine, preview.draft, preview.projector)
 
 
 def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, machine: Machine, found: Estimate | None,
@@ -144,8 +150,8 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
                   corrections: bool | None = None) -> Estimate:
     """See Workspace.estimate. Its notes say what --fit will do and how fast memory lets it be.
 
-    Raises AppError when the model cannot be read. Given devices are not this machine's, so nothing that was measured
-    here corrects them.
+    Raises AppError when the model cannot be read. Given devices are not this machine's, so what was measured here
+    corrects them only where `corrections` asks for it.
     """
     path = plan.get("model")
     if not path:
@@ -157,15 +163,17 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
     there = budgets_of(machine) if budgets is None else tuple(b for b in budgets if b.name != "Host")
     ram = next((b for b in budgets or () if b.name == "Host"), None)  # another machine's RAM, given as a device
-    total, free = (ram.total_bytes, ram.free_bytes) if ram else (machine.ram_total_bytes, machine.ram_available_bytes)
-    found = estimate(model, plan, there, draft=draft, projector=projector, host_total=total, host_free=free)
-    found = workspace.corrected(found, model, engine, corrections) if budgets is None else found
+    given = given_for(workspace, model, engine, machine, draft, projector,
+                      corrections if budgets is None else bool(corrections))
+    if ram:
+        given |= {"host_total": ram.total_bytes, "host_free": ram.free_bytes}
+    found = estimate(model, plan, there, **given)
     if not found.devices:
         return found
     foretelling.ram_speed(workspace.paths, measure=True)
     prediction = foretelling.predicted(model, plan, there, draft=draft, projector=projector,
-                                       host_total=total)
+                                       host_total=given["host_total"])
     line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
-    found = foretelling.with_missing(found, model, plan, there, draft=draft, projector=projector)
+    found = foretelling.with_missing(found, model, plan, there, **given)
     found = foretelling.noted(found, prediction)
     return found if line is None else replace(found, notes=(*found.notes, line))

@@ -14,6 +14,7 @@ from paddock.engine import Engine, default_engine, find, list_devices, probe
 from paddock.engine.model import Candidate
 from paddock.errors import AppError
 from paddock.fit import Budget, Estimate
+from paddock.fit.corrections import Correction
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine, refresh, survey
 from paddock.launch import Plan
@@ -211,8 +212,11 @@ class Workspace:
         places = [library.Place(Path(f).expanduser(), f) for f in self.settings.model_folders]
         places.append(library.Place(self.paths.root / "models", "Paddock"))
         places += library.default_places(os.environ, Path.home())
-        return library.scan(places, read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
-                            cancelled=cancelled)
+        found = library.scan(places, read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
+                             cancelled=cancelled)
+        if not cancelled():
+            self._headers.prune(entry.path for entry in found)
+        return found
 
     # -- plans
 
@@ -241,9 +245,9 @@ class Workspace:
         """What llama.cpp itself reckons for this plan, beside our estimate. Blocks (seconds). See engine_fit.ask."""
         return engine_fit.ask(self, plan, cancelled)
 
-    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """One line of `fit --batch`."""
-        return asking.answer(self, request)
+    def answer(self, request: Mapping[str, Any], corrections: bool = False) -> dict[str, Any]:
+        """One line of `fit --batch`. `corrections`: with what launches here showed of such devices."""
+        return asking.answer(self, request, corrections)
 
     def answer_of(self, found: Estimate) -> dict[str, Any]:
         """An estimate in the form of a batch answer."""
@@ -309,12 +313,14 @@ class Workspace:
             return ledger.record(())
         return ledger.record(self._ledger.launches(key, ledger.backends_of(preview.estimate)))
 
-    def corrected(self, estimate: Estimate, model: ModelFile | None, engine: Engine | None,
-                  corrections: bool | None = None) -> Estimate:
-        """An estimate with what earlier launches taught; the same where that is off, or where they taught nothing."""
+    def corrections(self, model: ModelFile | None, engine: Engine | None,
+                    wanted: bool | None = None) -> tuple[Correction, ...]:
+        """What earlier launches taught of this model on this engine; none where that is off (None: as the setting
+        says). For `fit.estimate` and all that judges by it. Cheap, any thread."""
         key = ledger.key_of(model, engine)
-        wanted = self.settings.correct_estimates if corrections is None else corrections
-        return ledger.corrected(estimate, self._ledger.launches(key)) if wanted and key is not None else estimate
+        if key is None or not (self.settings.correct_estimates if wanted is None else wanted):
+            return ()
+        return ledger.taught(self._ledger.launches(key))
 
     def forget_corrections(self, model: ModelFile | None = None, engine: Engine | None = None,
                            backend: str | None = None) -> int:

@@ -22,13 +22,12 @@ from paddock.desktop.parts.basic import Label, button, column, panel, row, rule
 from paddock.desktop.parts.blocks import Segments
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
-from paddock.fit.model import Budget
 from paddock.fit.placement_map import HOST_NAME, Pattern, PlacementMap, placement_map
 from paddock.launch.model import Plan
+from paddock.work.previewing import budgets_of, given_of
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
-    from paddock.work import Preview
 
 NARROW, STRIP = 900, 1060
 """Below these widths tensors are a tab, and the note about --fit goes under the strip."""
@@ -42,12 +41,6 @@ def auto_placement() -> Callable[..., Any] | None:
         return None
     function: Callable[..., Any] | None = getattr(found, "auto_place", None)
     return function
-
-
-def budgets_of(preview: Preview) -> tuple[Budget, ...]:
-    """The machine's devices as the estimate sees them."""
-    return tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description)
-                 for d in preview.machine.devices)
 
 
 class PlacementView(QWidget):
@@ -175,7 +168,7 @@ class PlacementView(QWidget):
                 why = str(preview.model_error.what)
             self._show(PlacementMap(), why, {})
             return
-        found = placement_map(preview.model, preview.plan, budgets_of(preview))
+        found = placement_map(preview.model, preview.plan, budgets_of(preview.machine))
         names = {d.name: words.short_name(d.description) for d in preview.machine.devices}
         self._show(found, str(found.problem) if found.problem is not None else "", {**names, HOST_NAME: tr("RAM")},
                    preview.plan.find("tensor-split") is not None)
@@ -256,17 +249,15 @@ class PlacementView(QWidget):
             plan = edits.replaced(plan, number, text)
         else:
             plan, number = edits.added(plan, text), count + 1
-        patterns = placement_map(preview.model, plan, budgets_of(preview)).patterns
+        patterns = placement_map(preview.model, plan, budgets_of(preview.machine)).patterns
         return patterns[number - 1] if number <= len(patterns) else None
 
     def _place_automatically(self) -> None:
         function, preview = auto_placement(), self._desk.preview
         if function is None or preview is None or preview.model is None:
             return
-        machine, plan = preview.machine, self._desk.plan
-        given = {"draft": preview.draft, "projector": preview.projector, "host_total": machine.ram_total_bytes,
-                 "host_free": machine.ram_available_bytes}
-        model, budgets = preview.model, budgets_of(preview)
+        plan, given = self._desk.plan, given_of(self._desk.workspace, preview)
+        model, budgets = preview.model, budgets_of(preview.machine)
         self.patterns.automatic.setEnabled(False)
         bridge.run(lambda: function(model, plan, budgets, **given), lambda placed: self._placed(plan, placed),
                    self._not_placed, self, name="auto placement")

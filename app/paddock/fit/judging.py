@@ -1,0 +1,75 @@
+"""The rules of the verdict: of one device, of the whole, and the reason in a line.
+
+One place for them, so that an estimate whose figures or free memory moved (a correction, a program that is closed) is
+judged as the first one was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddock.fit.model import DeviceEstimate, Estimate, Verdict
+from paddock.text import Text
+from paddock.units import gib_text
+
+ORDER = (Verdict.WONT_FIT, Verdict.CANT_TELL, Verdict.TIGHT, Verdict.FITS)
+"""The worst first: the worst device decides."""
+
+
+def rejudged(found: Estimate, devices: Sequence[DeviceEstimate] | None = None) -> Estimate:
+    """The estimate with these rows (None: its own), each of them and the whole judged anew. Pure; no rows: as it is."""
+    rows = tuple(device_judged(d) for d in (found.devices if devices is None else devices))
+    if not rows or found.rejected is not None:
+        return found
+    worst = min(rows, key=lambda r: ORDER.index(r.verdict))
+    verdict, reason = worst.verdict, reason_of(worst, rows)
+    if found.doubt is not None and verdict is not Verdict.WONT_FIT:
+        verdict, reason = Verdict.CANT_TELL, found.doubt
+    return replace(found, devices=rows, verdict=verdict, reason=reason)
+
+
+def device_judged(row: DeviceEstimate) -> DeviceEstimate:
+    """Fits: the upper edge keeps the margin. Tight: it fits, but not that. Host: mapped weights can be given back."""
+    left = row.left
+    if row.total == 0 and row.high == 0:
+        verdict = Verdict.FITS
+    elif left is None:
+        verdict = Verdict.CANT_TELL
+    elif left < 0:
+        verdict = Verdict.TIGHT if row.mapped and left + row.model >= 0 else Verdict.WONT_FIT
+    elif row.high > row.total + left or left < row.margin:
+        verdict = Verdict.TIGHT
+    else:
+        verdict = Verdict.FITS
+    return row if verdict is row.verdict else replace(row, verdict=verdict)
+
+
+def reason_of(worst: DeviceEstimate, rows: Sequence[DeviceEstimate]) -> Text:
+    """Why the verdict is what it is: of the worst device, or where all fit, of the one that keeps least."""
+    name, left = device_name(worst), worst.left
+    if worst.verdict is Verdict.CANT_TELL or left is None:
+        return Text("The free memory of {device} is not known.", device=name)
+    if worst.verdict is Verdict.WONT_FIT:
+        return Text("{device} is {over} GiB short: it needs {need} of {free} GiB free.", device=name,
+                    over=gib_text(-left), need=gib_text(worst.total), free=gib_text(worst.total + left))
+    if worst.verdict is Verdict.TIGHT:
+        return _tight_reason(worst, name, left)
+    gpus = [r for r in rows if r.name != "Host" and r.total and r.left is not None]
+    least = min(gpus, key=lambda r: r.left or 0) if gpus else worst
+    return Text("{device} keeps {left} GiB free.", device=device_name(least), left=gib_text(least.left))
+
+
+def device_name(row: DeviceEstimate) -> Text | str:
+    """How a person calls it."""
+    return Text("RAM") if row.name == "Host" else row.name
+
+
+def _tight_reason(worst: DeviceEstimate, name: Text | str, left: int) -> Text:
+    if left < 0:
+        return Text("The weights do not stay in RAM whole: they are mapped, and read from the disk again and again.")
+    if left < worst.margin:
+        return Text("{device} keeps {left} GiB free, under the margin of {margin}.", device=name, left=gib_text(left),
+                    margin=gib_text(worst.margin))
+    return Text("{device} keeps {left} GiB free at first, but may need {more} GiB more.", device=name,
+                left=gib_text(left), more=gib_text(worst.high - worst.total))
