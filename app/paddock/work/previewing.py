@@ -22,7 +22,6 @@ from paddock.text import Text
 from paddock.work import foretelling
 from paddock.work.conditions import free_port, gather
 from paddock.work.model import Preview
-from paddock.work.standing import uses_nccl
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
@@ -40,8 +39,7 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
-    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off, draft=draft,
-                         nccl=uses_nccl(engine) if plan.get("split-mode") == "tensor" else None)
+    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
     given = given_for(workspace, model, engine, machine, draft, projector)
     found = estimate(model, plan, budgets_of(machine), **given) if model is not None else None
     told = _foretold(workspace, plan, model, machine, found, draft, projector)
