@@ -1,0 +1,126 @@
+"""Runs the detectors beside one session and remembers what they found."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from paddock.server.model import State
+from paddock.session.detectors.catalogue import findings_of
+from paddock.session.detectors.model import Expectation, Finding, View
+from paddock.session.model import Event, Sample
+from paddock.session.recorder import Recorder, Snapshot
+
+EVERY_S = 2.0
+_TWICE = 2
+"""Found so often in a row it is no accident of one moment."""
+_GONE_S = 20.0
+"""Not seen for so long it is over: a pause between two requests ends nothing."""
+_KEEP_THROTTLES = 120
+
+
+@dataclass
+class _Kept:
+    finding: Finding
+    seen_t: float
+    times: int = 1
+    told: bool = False
+
+
+class DetectorWatch:
+    """Stands between the sampler and the recorder: `on_row` hands on, and looks every two seconds, in that thread.
+
+    What is found twice in a row becomes an event of the session (kind "issue", with proof and remedy), and one of kind
+    "recovered" when it is over. `findings`: what holds now, the gravest first; from any thread.
+    """
+
+    def __init__(self, recorder: Recorder, expectation: Expectation = Expectation(),  # noqa: B008 - frozen
+                 look: Callable[[View], Sequence[Finding]] = findings_of, *, foreign: bool = False) -> None:
+        """`foreign`: the server was started by somebody else; no state of it is known, only whether it answers."""
+        self.expectation = expectation
+        self._foreign = foreign
+        self._recorder, self._look = recorder, look
+        self._lock = threading.Lock()
+        self._kept: dict[str, _Kept] = {}
+        self._shown: tuple[Finding, ...] = ()
+        self._throttles: dict[str, deque[tuple[float, tuple[str, ...]]]] = {}
+        self._looked_t = -math.inf
+        self._reading_t = math.nan
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self._shown
+
+    def on_row(self, row: Sample | Event) -> None:
+        """The sampler's sink."""
+        self._recorder.on_row(row)
+        if isinstance(row, Sample):
+            self._keep_throttles(row)
+            if row.t - self._looked_t >= EVERY_S:
+                self._looked_t = row.t
+                self.look(row.t)
+
+    def look(self, now: float) -> None:
+        """Run all detectors for this moment (seconds since the session's start)."""
+        snapshot = self._recorder.snapshot()
+        if snapshot.state is not State.READY and not self._foreign:
+            self._end(now, everything=True)
+            return
+        found = self._look(self.view(now, snapshot))
+        order = {f.id: i for i, f in enumerate(found)}
+        for finding in found:
+            kept = self._kept.get(finding.id)
+            if kept is None:
+                self._kept[finding.id] = kept = _Kept(finding, now)
+            else:
+                kept.finding, kept.seen_t, kept.times = finding, now, kept.times + 1
+            if kept.times >= _TWICE and not kept.told:
+                kept.told = True
+                data = finding.as_dict()
+                self._recorder.event("issue", data.pop("text"), **data)
+        self._end(now)
+        told = [k.finding for k in self._kept.values() if k.told]
+        self._shown = tuple(sorted(told, key=lambda f: order.get(f.id, len(order))))
+
+    def _end(self, now: float, everything: bool = False) -> None:
+        for name, kept in list(self._kept.items()):
+            # Not found this time: the count in a row begins again.
+            if kept.seen_t < now and not kept.told:
+                del self._kept[name]
+            elif kept.told and (everything or now - kept.seen_t >= _GONE_S):
+                del self._kept[name]
+                self._recorder.event("recovered", str(kept.finding.what), id=f"degraded.{name}")
+        if everything:
+            self._kept.clear()
+            self._shown = ()
+
+    def view(self, now: float, snapshot: Snapshot) -> View:
+        """What the detectors see."""
+        ready_t = 0.0 if self._foreign else _ready_t(snapshot)
+        return View(
+            now=now, series=self._recorder.series, ready_t=ready_t, sample=snapshot.sample, requests=snapshot.requests,
+            events=snapshot.events, memory=snapshot.memory, plan=self.expectation,
+            throttles={name: tuple(rows) for name, rows in self._throttles.items()})
+
+    def _keep_throttles(self, sample: Sample) -> None:
+        reading = sample.reading
+        if reading is None or reading.t == self._reading_t:
+            return
+        self._reading_t = reading.t
+        for device in reading.devices:
+            if device.throttle is not None:
+                rows = self._throttles.setdefault(device.device, deque(maxlen=_KEEP_THROTTLES))
+                rows.append((sample.t, device.throttle))
+
+
+def _ready_t(snapshot: Snapshot) -> float:
+    """When this process became ready, or woke up with its model loaded anew."""
+    for event in reversed(snapshot.events):
+        if event.kind == "state" and (event.text == "ready" or event.data.get("sleeping") is False):
+            return event.t
+        if event.kind == "state" and (event.data.get("sleeping") or event.data.get("state") not in (None, "ready")):
+            return math.nan
+    return math.nan
