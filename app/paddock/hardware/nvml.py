@@ -204,6 +204,17 @@ class Nvml:
         milliwatts = _sane(self._call("nvmlDeviceGetPowerUsage", card.handle), 10_000_000)
         return None if milliwatts is None else milliwatts / 1000
 
+    def power_limits_w(self, card: Card) -> tuple[float | None, float | None]:
+        """The limit in force, and the card's own default one."""
+        now, usual = (_sane(self._call(f"nvmlDeviceGet{name}", card.handle), 10_000_000)
+                      for name in ("EnforcedPowerLimit", "PowerManagementDefaultLimit"))
+        return None if now is None else now / 1000, None if usual is None else usual / 1000
+
+    def persistence(self, card: Card) -> bool | None:
+        """Whether the driver keeps the card initialised while nobody uses it (Linux); None where it does not tell."""
+        mode = self._call("nvmlDeviceGetPersistenceMode", card.handle)
+        return None if mode is None else mode == 1
+
     def temperature_c(self, card: Card) -> float | None:
         return _sane(self._call("nvmlDeviceGetTemperature", card.handle, 0), 250)
 

@@ -55,7 +55,7 @@ class Effective:
     def poll_host(self) -> str | None:
         """The address to reach it from this machine: a loopback one where there is one; None for sockets only."""
         reachable = [_reach(host) for host in self.hosts if not host.endswith(".sock")]
-        return next((host for host in reachable if _is_local(host)), reachable[0] if reachable else None)
+        return next((host for host in reachable if is_local(host)), reachable[0] if reachable else None)
 
     @property
     def url(self) -> str | None:
@@ -69,7 +69,7 @@ class Effective:
     @property
     def open_to_network(self) -> bool:
         """Whether any address can be reached from other machines."""
-        return any(not _is_local(host) and not host.endswith(".sock") for host in self.hosts)
+        return any(not is_local(host) and not host.endswith(".sock") for host in self.hosts)
 
     @property
     def context_per_slot(self) -> int | None:
@@ -84,7 +84,8 @@ def _reach(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "::1", "*": "127.0.0.1"}.get(host, host.strip("[]"))
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """Whether an address is this machine's own."""
     return host.strip("[]") in _LOCAL_NAMES or host.startswith("127.")
 
 

@@ -6,8 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from paddock.gguf.model import ModelFile
 from paddock.launch.catalogue import CATALOGUE
 from paddock.text import Text
+
+PREFIX, VARIABLE = "prefix", "env:"
+"""In an issue's edits: the words before the engine, and what stands before a variable's name."""
 
 
 class Severity(StrEnum):
@@ -103,6 +107,11 @@ class Plan:
         names = {CATALOGUE.canonical(option) for option in options}
         return replace(self, settings=tuple(s for s in self.settings if s.option not in names))
 
+    def with_variable(self, name: str, value: str | None) -> Plan:
+        """This variable set once, at the end; None takes it out."""
+        rest = tuple(pair for pair in self.environment if pair[0] != name)
+        return replace(self, environment=rest if value is None else (*rest, (name, value)))
+
     def variable(self, name: str) -> str | None:
         """The value of an environment variable that the plan sets (the last one counts), or None."""
         return next((value for key, value in reversed(self.environment) if key == name), None)
@@ -119,13 +128,18 @@ class Issue:
     fix: Text | None = None
     edits: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
     """What the fix's button does, in this order: (option id, values). None removes the option; for a switch, ("on",)
-    or no value turns it on and ("off",) off."""
+    or no value turns it on and ("off",) off. `PREFIX` puts its words before the prefix, or removes the prefix;
+    `VARIABLE` and a name set or remove a variable."""
 
     def apply(self, plan: Plan) -> Plan:
         """The plan with the fix's edits made."""
         for option, values in self.edits:
             known = CATALOGUE.get(option)
-            if values is None:
+            if option == PREFIX:
+                plan = replace(plan, prefix=() if values is None else (*values, *plan.prefix))
+            elif option.startswith(VARIABLE):
+                plan = plan.with_variable(option.removeprefix(VARIABLE), values[0] if values else None)
+            elif values is None:
                 plan = plan.without(option)
             elif known is not None and known.is_switch:
                 plan = plan.with_(option, on=values != ("off",))
@@ -180,10 +194,21 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Card:
+    """How a card is set up, by its driver's word; None where it does not tell. Watts."""
+
+    name: str
+    limit_w: float | None = None
+    default_limit_w: float | None = None
+    persistence: bool | None = None
+
+
+@dataclass(frozen=True)
 class Conditions:
     """What the checks must know of the world, gathered below and passed in; None = not known."""
 
     model_exists: bool | None = None
+    model_is_folder: bool = False
     missing_paths: tuple[str, ...] = ()
     """Paths named in the plan that do not exist."""
     port_free: bool | None = None
@@ -199,3 +224,18 @@ class Conditions:
     keeps_environment: bool = False
     """Inherited variables that set options stay in place: the addition "clean-environment" is off."""
     config_ini: Mapping[str, str] = field(default_factory=dict)
+    draft: ModelFile | None = None
+    """The file that the plan names as its draft model, where it could be read."""
+    prefix_found: bool | None = None
+    """Whether the first word of the prefix is a program that can be run here."""
+    governors: tuple[tuple[str, str], ...] = ()
+    """(driver, governor) of the processor's clock, each pair once (Linux)."""
+    cards: tuple[Card, ...] = ()
+    iommu: bool | None = None
+    """Whether an IOMMU stands between cards and memory (Linux)."""
+    nccl: bool | None = None
+    """Whether the engine's CUDA library was built with NCCL."""
+    numa_balancing: bool | None = None
+    """Whether the kernel moves pages between banks of memory by itself (Linux)."""
+    cached_fraction: float | None = None
+    """How much of the model file lies in the page cache, 0 to 1; asked only where --numa is set."""

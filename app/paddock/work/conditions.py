@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from paddock.launch.model import Conditions, Plan
+from paddock.work.standing import cached_fraction, standing
 
 _VARIABLES = ("LLAMA_", "GGML_", "CUDA_", "HIP_", "HSA_", "ROCR_", "ONEAPI_", "ZE_", "SYCL_", "HF_TOKEN", "MTMD_")
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "9p", "afs", "ceph", "fuse.rclone", "davfs"}
@@ -31,8 +32,10 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
                if v and not Path(v).expanduser().exists()]
     file_system = _file_system(model) if model and Path(model).exists() else None
     free, holder = port_state(host or "127.0.0.1", port) if port else (None, None)
+    machine = standing()
     return Conditions(
         model_exists=Path(model).is_file() if model else None,
+        model_is_folder=bool(model) and Path(model or "").is_dir(),
         missing_paths=tuple(missing),
         port_free=free,
         port_holder=holder,
@@ -42,6 +45,12 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
         memlock_bytes=_memlock(),
         environment={k: v for k, v in env.items() if k.startswith(_VARIABLES)},
         config_ini=_config_ini(env),
+        prefix_found=shutil.which(plan.prefix[0]) is not None if plan.prefix else None,
+        governors=machine.governors,
+        cards=machine.cards,
+        iommu=machine.iommu,
+        numa_balancing=machine.numa_balancing,
+        cached_fraction=cached_fraction(Path(model)) if model and file_system and plan.get("numa") else None,
     )
 
 

@@ -117,5 +117,28 @@ NEVER: dict[str, tuple[tuple[str, str | None], ...]] = {
     "--chatml": (("chat-template", "chatml"),),
     "--api-keys": (("api-key", None),),
     "--listen": (("host", "0.0.0.0"),),
+    "--mtp": (("spec-type", "draft-mtp"),),
+    "--mtp-n": (("spec-type", "draft-mtp"), ("spec-draft-n-max", None)),
+    "--mtp-max": (("spec-type", "draft-mtp"), ("spec-draft-n-max", None)),
+    "--chunk-size": (("ubatch-size", None),),
+    "--cache-clear": (("cache-prompt", "off"),),
+    "--no-cache": (("cache-prompt", "off"),),
+    "--stream": (),
+    "--no-stream": (),
+    "--temp-limit": (),
+    "--power-limit": (),
 }
 """Flags that guides, other programs and launchers name but llama.cpp's server has not (C085): what to set instead."""
+
+_DRIVER = Text("Set a limit in the driver (nvidia-smi -pl for its power); llama.cpp has none.")
+ELSEWHERE: dict[str, Text] = {
+    "--stream": Text("Take it out: each request says whether its answer is streamed (\"stream\": true)."),
+    "--no-stream": Text("Take it out: each request says whether its answer is streamed (\"stream\": true)."),
+    "--temp-limit": _DRIVER,
+    "--power-limit": _DRIVER,
+    "--system-prompt": Text("Take it out: the system prompt is the first message of each request."),
+    "--system-prompt-file": Text("Take it out: the system prompt is the first message of each request."),
+    "--tensor-parallel-size": Text("Use -sm tensor, with -dev for the cards."),
+    "--gpu-memory-utilization": Text("Use --fit-target: the memory that is to stay free on each card, in MiB."),
+}
+"""What does the job of a flag that no option replaces."""

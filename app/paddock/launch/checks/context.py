@@ -131,3 +131,29 @@ def flash_attention(q: Question) -> Iterator[Issue]:
     if q.model is not None and q.model.architecture == "grok" and (q.text("flash-attn") or "") in ON:
         yield warning("fa-overruled", "flash-attn", Text("This model always runs without flash attention."),
                       Text("Take it out."), (("flash-attn", None),))
+
+
+def limit_for_slots(q: Question) -> Iterator[Issue]:
+    """--kv-unified-per-slot sizes the shared cache only where -c is not set; beside it, it only cuts."""
+    each, whole = q.number("kv-unified-per-slot"), q.number("ctx-size")
+    if not each or each < 0:
+        return
+    if not q.effective.unified:
+        yield hint("limit-without-sharing", "kv-unified-per-slot",
+                   Text("--kv-unified-per-slot does nothing: the slots do not share one cache."),
+                   Text("Turn on --kv-unified."), (("kv-unified", ("on",)),))
+    elif whole and each > whole:
+        yield hint("limit-above-context", "kv-unified-per-slot",
+                   Text("A limit of {each} for each slot is above the whole context of {whole}.",
+                        each=count_text(each), whole=count_text(whole)),
+                   Text("Leave -c out: it is then sized for all slots."), (("ctx-size", None),))
+
+
+def embedding_batches(q: Question) -> Iterator[Issue]:
+    """Embeddings take a whole text in one micro-batch: the batch is cut to its size (server.cpp)."""
+    batch, micro = q.number("batch-size"), q.number("ubatch-size")
+    if q.effective.embedding and batch is not None and batch > (512 if micro is None else micro):
+        yield hint("embedding-batch", "ubatch-size",
+                   Text("For embeddings the batch is cut to the micro-batch of {micro}; longer texts are refused.",
+                        micro=512 if micro is None else micro),
+                   Text("Use -ub {batch}.", batch=batch), (("ubatch-size", (str(batch),)),))

@@ -11,9 +11,6 @@ from paddock.launch.model import Issue
 from paddock.text import Text
 
 _NAMING = ("device", "spec-draft-device", "mmproj-device")
-_SPLIT_BUFFERS = frozenset(("cuda", "rocm", "musa", "sycl"))
-"""Backends that can split a matrix by rows."""
-_BAD_WITH_TENSOR = frozenset(("q4_1", "q5_0", "q5_1", "iq4_nl"))
 _PINS = ("gpu-layers", "tensor-split", "override-tensor", "cpu-moe", "n-cpu-moe", "n-cpu-ffn")
 _EXPERTS_ON_CPU = ("cpu-moe", "n-cpu-moe")
 
@@ -57,52 +54,6 @@ def remote_first(q: Question) -> Iterator[Issue]:
                              flag=CATALOGUE[option].names[0]),
                         Text("Move --rpc to the front."),
                         (("rpc", None), (option, None), ("rpc", (servers,)), (option, setting.values)))
-
-
-def split_mode(q: Question) -> Iterator[Issue]:
-    """Split modes that the devices or the other options rule out (C108)."""
-    mode = q.text("split-mode") or "layer"
-    layer = (("split-mode", ("layer",)),)
-    if mode == "tensor" and q.flash_attention_off:
-        yield error("tensor-split-needs-fa", "split-mode", Text("-sm tensor needs flash attention, and it is off."),
-                    Text("Turn flash attention on."), (("flash-attn", ("on",)),))
-    types = {q.text("cache-type-k") or "f16", q.text("cache-type-v") or "f16"}
-    if mode == "tensor" and types & _BAD_WITH_TENSOR:
-        yield warning("tensor-split-cache-type", "split-mode",
-                      Text("-sm tensor with a KV cache of type {types} has stopped builds with a bare assertion.",
-                           types=", ".join(sorted(types & _BAD_WITH_TENSOR))),
-                      Text("Use f16 or q8_0, or -sm layer."), layer)
-    if q.devices is None:
-        return
-    if mode == "tensor" and not q.devices:
-        yield error("tensor-split-without-device", "split-mode", Text("-sm tensor needs at least one device."),
-                    Text("Use -sm layer."), layer)
-    wrong = [d.name for d in q.devices if d.kind not in _SPLIT_BUFFERS]
-    if mode == "row" and wrong:
-        yield error("row-split-unsupported", "split-mode",
-                    Text("{names} cannot split by rows.", names=", ".join(wrong)), Text("Use -sm layer."), layer)
-
-
-def main_device(q: Question) -> Iterator[Issue]:
-    """-sm none uses one device, which must exist."""
-    index = q.number("main-gpu")
-    if index is None or q.devices is None or (q.text("split-mode") or "layer") != "none":
-        return
-    if index >= len(q.devices) and q.devices:
-        yield error("no-such-main-device", "main-gpu",
-                    Text("-mg {index} names no device: there are {count}.", index=index, count=len(q.devices)),
-                    Text("The first one is 0."), (("main-gpu", ("0",)),))
-
-
-def split_parts(q: Question) -> Iterator[Issue]:
-    """More parts than devices: the rest is ignored."""
-    parts = [p for p in re.split(r"[,/]", q.plan.get("tensor-split") or "") if p]
-    if q.devices and len(parts) > len(q.devices):
-        yield warning("split-beyond-devices", "tensor-split",
-                      Text("-ts has {parts} parts for {devices} devices: the last ones are ignored.",
-                           parts=len(parts), devices=len(q.devices)),
-                      Text("Give one part for each device."),
-                      (("tensor-split", (",".join(parts[:len(q.devices)]),)),))
 
 
 def no_device(q: Question) -> Iterator[Issue]:

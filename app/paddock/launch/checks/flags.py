@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from paddock.engine.model import Engine
 from paddock.launch.catalogue import CATALOGUE, NEVER, Group, Option, normal
+from paddock.launch.catalogue.retired import ELSEWHERE
 from paddock.launch.checks.question import ON, Edits, Question, error, hint, warning
 from paddock.launch.model import Issue, Setting
 from paddock.launch.spelling import known_to, spelling, takes_no_value, write
@@ -90,7 +91,7 @@ def _never(setting: Setting, moved: Moved) -> Issue:
     if not moved:
         return error("flag-never-existed", setting.option,
                      Text("llama.cpp never had {flag}; another program has.", flag=setting.option),
-                     Text("Take it out."), ((setting.option, None),))
+                     ELSEWHERE.get(normal(setting.option), Text("Take it out.")), ((setting.option, None),))
     return error("flag-never-existed", setting.option,
                  Text("llama.cpp never had {flag}; guides and other programs name it.", flag=setting.option),
                  Text("Use {flags} instead.", flags=_flags(moved)), _edits(setting, moved))
@@ -127,6 +128,11 @@ def _not_here(engine: Engine, option: Option, setting: Setting) -> Issue:
 def _retired(option: Option, setting: Setting) -> Issue:
     moved = option.moved if setting.on else option.moved_off
     flag = _as_written(setting)
+    if option.id == "draft" and setting.value is not None and not setting.value.lstrip("-").isdecimal():
+        return error("flag-never-existed", option.id,
+                     Text("{flag} never took a file: it was a number of tokens, and is gone.", flag=flag),
+                     Text("Use -md with the file, and --spec-type draft-simple."),
+                     ((option.id, None), ("spec-draft-model", setting.values), ("spec-type", ("draft-simple",))))
     if not moved:
         why = Text("") if option.moved else option.help
         return error("removed-flag", option.id,

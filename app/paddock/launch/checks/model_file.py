@@ -9,6 +9,7 @@ from paddock.gguf.model import Kind as FileKind
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
 from paddock.launch.model import Issue, Severity
+from paddock.launch.spelling import takes_paths
 from paddock.text import Text
 from paddock.units import MIB, bytes_text
 
@@ -32,13 +33,18 @@ def missing_files(q: Question) -> Iterator[Issue]:
     """Paths that do not exist: llama.cpp ends on the first one that it opens."""
     path = q.plan.get("model")
     if path is not None and q.conditions.model_exists is False and path not in q.conditions.missing_paths:
-        yield _missing("model", path)
+        yield _folder(path) if q.conditions.model_is_folder else _missing("model", path)
     for missing in q.conditions.missing_paths:
         option = next((s.option for s in q.plan if missing in s.values), None)
         known = CATALOGUE.get(option) if option is not None else None
         if known is not None and known.id in ("log-file", "log-prompts-dir", "lookup-cache-dynamic"):
             continue
         yield _missing(option, missing)
+
+
+def _folder(path: str) -> Issue:
+    return error("missing-file", "model", Text("{path} is a folder, not a model file (-m).", path=path),
+                 Text("Choose a GGUF file in it. To serve all models of a folder, use --models-dir without -m."))
 
 
 def _missing(option: str | None, path: str) -> Issue:
@@ -173,3 +179,22 @@ def prompt_cache(q: Question) -> Iterator[Issue]:
                      size=bytes_text(limit * MIB, 1)))
         yield hint("prompt-cache-size", "cache-ram", text, Text("Use 2 GiB."),
                    (("cache-ram", ("2048",)),))
+
+
+_WIDE_PATHS = 11434
+"""First recorded build whose arg.cpp reads the Windows command line as Unicode; 7539 does not."""
+
+
+def windows_paths(q: Question) -> Iterator[Issue]:
+    """Builds on Windows that take words in the system's code page cannot open other letters."""
+    if q.machine is None or q.machine.system != "Windows" or q.engine is None:
+        return
+    build = q.engine.build or q.engine.package_build
+    if build is not None and build >= _WIDE_PATHS:
+        return
+    for setting in q.plan:
+        if takes_paths(setting) and setting.value is not None and not setting.value.isascii():
+            yield warning("windows-path", setting.option,
+                          Text("Older builds on Windows cannot open a path with letters beyond English ones: {path}",
+                               path=setting.value),
+                          Text("Take a newer engine, or a folder with plain letters."))

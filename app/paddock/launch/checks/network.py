@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
+from paddock.launch.effective import is_local
 from paddock.launch.model import Issue
 from paddock.launch.secret_reference import MASK, SECRET_VARIABLES, is_reference
 from paddock.text import Text
@@ -33,12 +34,16 @@ def port(q: Question) -> Iterator[Issue]:
                     (("port", (str(free),)),) if free else ())
 
 
+def _tools(q: Question) -> list[str]:
+    return [name for name in _TOOLS if q.text(name) not in (None, "", "off", "0", "false", "disabled")]
+
+
 def open_address(q: Question) -> Iterator[Issue]:
     """An address that other machines can reach, without a key."""
     fact = q.effective
     if not fact.open_to_network or fact.key is not None:
         return
-    tools = [name for name in _TOOLS if q.text(name) not in (None, "", "off", "0", "false", "disabled")]
+    tools = _tools(q)
     if tools:
         flags = ", ".join(CATALOGUE[name].long_name for name in tools)
         yield error("open-tools", "host",
@@ -103,3 +108,39 @@ def shared_port(q: Question) -> Iterator[Issue]:
     if q.on("reuse-port"):
         yield hint("shared-port", "reuse-port",
                    Text("Another server on the same port may answer instead of this one."))
+
+
+def tools_on(q: Question) -> Iterator[Issue]:
+    """Tools act on this computer for whoever may send requests. Open to the network without a key is an error."""
+    tools = _tools(q)
+    fact = q.effective
+    if not tools or (fact.open_to_network and fact.key is None):
+        return
+    flags = ", ".join(CATALOGUE[name].long_name for name in tools)
+    who = (Text("whoever has the key") if fact.key is not None else Text("every program and account of this computer"))
+    yield warning("tools-on", tools[0],
+                  Text("With {flags} the server reads files and runs commands for {who}, and for what a web page or a "
+                       "document talks the model into.", flags=flags, who=who),
+                  Text("Name only the tools that you need, or take it out."))
+
+
+def open_origins(q: Question) -> Iterator[Issue]:
+    """Every web page that is open in a browser here may send requests where CORS allows all origins."""
+    origins = q.text("cors-origins")
+    said = q.plan.find("cors-origins") is not None
+    if origins == "*" and said and q.effective.key is None:
+        yield warning("cors-open", "cors-origins",
+                      Text("--cors-origins * lets every web page that is open in a browser use this server: there is "
+                           "no key."),
+                      Text("Allow pages of this computer only."), (("cors-origins", ("localhost",)),))
+
+
+def remote_devices(q: Question) -> Iterator[Issue]:
+    """RPC has neither keys nor encryption (llama.cpp: tools/rpc, the server's own warning)."""
+    hosts = [part.strip() for part in (q.text("rpc") or "").split(",") if part.strip()]
+    far = [host for host in hosts if not is_local(host.rpartition(":")[0] or host)]
+    if far:
+        yield warning("rpc-unprotected", "rpc",
+                      Text("What goes to {hosts} is neither encrypted nor protected by a key: whoever shares the "
+                           "network can read it, and use that machine.", hosts=", ".join(far)),
+                      Text("Use it in a network that you trust, or through a tunnel (ssh -L)."))

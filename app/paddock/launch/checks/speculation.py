@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
@@ -87,9 +88,31 @@ def synthetic(q: Question) -> Iterator[Issue]:
         yield error("synthetic-twice", "spec-synth-rates",
                     Text("--spec-synth-len and --spec-synth-rates exclude one another."), Text("Keep one of them."),
                     (("spec-synth-rates", None),))
+    elif problem := _bad_synthesis(q, length, rates):
+        yield problem
     elif length or rates:
         yield warning("synthetic", "spec-synth-len" if length else "spec-synth-rates",
                       Text("Acceptance is invented: answers are worthless, only their speed is measured."))
+
+
+def _bad_synthesis(q: Question, length: str | None, rates: str | None) -> Issue | None:
+    """A length lies in 1 to n_max + 1; rates are n_max numbers from 0 to 1 that never rise (speculative.cpp)."""
+    most = q.number("spec-draft-n-max")
+    most = int(CATALOGUE["spec-draft-n-max"].default or 0) if most is None else most
+    try:
+        numbers = [float(part) for part in (length or rates or "").split(",") if part]
+    except ValueError:
+        return None
+    if length and numbers and not 1 <= numbers[0] <= most + 1:
+        return error("synthetic-length", "spec-synth-len",
+                     Text("--spec-synth-len {length} is outside of 1 to {most}, which is --spec-draft-n-max and one "
+                          "more.", length=length, most=most + 1), Text("Choose a number in that range."))
+    falling = all(a >= b for a, b in pairwise(numbers))
+    if rates and (len(numbers) != most or not falling or not all(0 <= n <= 1 for n in numbers)):
+        return error("synthetic-rates", "spec-synth-rates",
+                     Text("--spec-synth-rates takes {count} numbers from 0 to 1 that never rise: one for each token of "
+                          "--spec-draft-n-max.", count=most), Text("Write it like {example}.", example="0.9,0.7,0.5"))
+    return None
 
 
 def ignored_twins(q: Question) -> Iterator[Issue]:

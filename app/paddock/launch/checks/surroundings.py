@@ -71,45 +71,6 @@ def unexpanded(q: Question) -> Iterator[Issue]:
                                value=setting.value), Text("Write its value."))
 
 
-def threads(q: Question) -> Iterator[Issue]:
-    """More threads than cores take turns and wait for one another."""
-    if q.machine is None:
-        return
-    logical, physical = q.machine.logical_cores, q.machine.physical_cores
-    for option in ("threads", "threads-batch", "spec-draft-threads", "spec-draft-threads-batch"):
-        count = q.number(option)
-        if count is None or count < 1:
-            continue
-        flag = CATALOGUE[option].names[0]
-        best = physical or logical
-        if count > logical:
-            yield warning("threads-above-cores", option,
-                          Text("{flag} {count} is more than the {cores} cores of this machine: they take turns.",
-                               flag=flag, count=count, cores=logical),
-                          Text("Use {best}.", best=best), ((option, (str(best),)),))
-        elif physical is not None and count > physical and option == "threads":
-            yield hint("threads-above-physical", option,
-                       Text("{flag} {count} is more than the {cores} physical cores; generation rarely gains by it.",
-                            flag=flag, count=count, cores=physical),
-                       Text("Use {best}.", best=physical), ((option, (str(physical),)),))
-
-
-def memory_banks(q: Question) -> Iterator[Issue]:
-    """NUMA options on a machine with one bank of memory."""
-    if q.machine is not None and q.machine.numa_nodes == 1 and q.text("numa"):
-        yield hint("one-numa-node", "numa", Text("This machine has one bank of memory: --numa does nothing."),
-                   Text("Take it out."), (("numa", None),))
-
-
-def busy_machine(q: Question) -> Iterator[Issue]:
-    """A load that leaves no core for the server."""
-    load = q.conditions.load_1min
-    if q.machine is not None and load is not None and load >= q.machine.logical_cores * 0.75:
-        yield hint("busy-machine", None,
-                   Text("The machine is busy (load {load} on {cores} cores): speeds will be lower than usual.",
-                        load=round(load, 1), cores=q.machine.logical_cores))
-
-
 def sudo(q: Question) -> Iterator[Issue]:
     """sudo drops the environment that the launch relies on."""
     if q.plan.prefix and q.plan.prefix[0] in ("sudo", "doas"):

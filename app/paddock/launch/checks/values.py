@@ -132,10 +132,20 @@ def _choice(q: Question, option: Option, value: str) -> Iterator[Issue]:
     known = engine_option(option, q.engine)
     choices = known.choices if known is not None and known.choices else option.choices
     # A default that the help names but does not list is a choice too (--reasoning-format auto).
+    if option.id == "split-mode" and value == "row":  # told by itself, with what took its place
+        return
     if value in choices or (known is not None and known.default is not None and value == known.default.strip("'")):
         return
     switches = {"on", "off"} <= set(choices)
     if switches and (value in ON or value in OFF or ("auto" in choices and value in AUTO)):
+        return
+    factor = re.fullmatch(r"factor=([\d.]+)", value) if option.id == "rope-scaling" else None
+    if factor is not None:
+        yield error("rope-factor", option.id,
+                    Text("“{value}” is not a value of {flag}: the factor is an option of its own.", value=value,
+                         flag=option.names[0]),
+                    Text("Use --rope-scaling yarn --rope-scale {factor}.", factor=factor[1]),
+                    ((option.id, ("yarn",)), ("rope-scale", (factor[1],))))
         return
     yield error("not-a-choice", option.id,
                 Text("“{value}” is not a value of {flag}.", value=value, flag=option.names[0]),
@@ -159,6 +169,10 @@ def lists(q: Question) -> Iterator[Issue]:
             yield from _split(setting)
         elif setting.option == "fit-target":
             yield from _numbers(setting, ",")
+            yield from _count(setting, ",", _MOST_PARTS)
+        elif setting.option == "mmproj-device" and "," in (setting.value or ""):
+            yield error("one-device", setting.option, Text("-mmdev takes one device or “none”."),
+                        Text("Name one."), ((setting.option, ((setting.value or "").split(",")[0],)),))
         elif setting.option in ("override-tensor", "spec-draft-override-tensor"):
             for item in (setting.value or "").split(","):
                 yield from _placement(setting, item)
@@ -193,9 +207,13 @@ def _form(setting: Setting) -> Iterator[Issue]:
 
 def _split(setting: Setting) -> Iterator[Issue]:
     yield from _numbers(setting, r"[,/]")
-    if len(re.split(r"[,/]", setting.value or "")) > _MOST_PARTS:
+    yield from _count(setting, r"[,/]", _MOST_PARTS)
+
+
+def _count(setting: Setting, separators: str, most: int) -> Iterator[Issue]:
+    if len(re.split(separators, setting.value or "")) > most:
         yield error("too-many-parts", setting.option,
-                    Text("-ts takes at most {most} parts.", most=_MOST_PARTS))
+                    Text("{flag} takes at most {most} parts.", flag=CATALOGUE[setting.option].names[0], most=most))
 
 
 def _numbers(setting: Setting, separators: str) -> Iterator[Issue]:

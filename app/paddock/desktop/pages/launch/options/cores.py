@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.hardware.model import Machine
+from paddock.launch.checks.threads import mask_cpus, range_cpus
 from paddock.launch.model import Plan
 
 if TYPE_CHECKING:
@@ -26,25 +27,6 @@ class Use:
 
     threads: int
     cpus: frozenset[int] | None
-
-
-def mask_cpus(mask: str) -> frozenset[int] | None:
-    """CPUs of a hexadecimal mask, the lowest bit first; None where it is none."""
-    try:
-        bits = int(mask.removeprefix("0x").removeprefix("0X"), 16)
-    except ValueError:
-        return None
-    return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)
-
-
-def range_cpus(text: str, logical: int) -> frozenset[int] | None:
-    """CPUs of "2-5", "-5" or "2-"; None where it is none."""
-    low, dash, high = text.partition("-")
-    try:
-        first, last = int(low) if low else 0, int(high) if high else logical - 1
-    except ValueError:
-        return None
-    return frozenset(range(first, last + 1)) if dash and first <= last else None
 
 
 def uses(plan: Plan, machine: Machine) -> tuple[Use, Use]:
