@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import ggufmake as make
 import pytest
 
 from paddock import gguf
+from paddock.gguf import cache as kept_headers
 from paddock.gguf import reading
 
 
@@ -85,3 +89,69 @@ def test_numbers_that_cannot_be_kept_are_read_again(tmp_path: Path, cache: gguf.
                       [make.Tensor("far", (8,), offset=(1 << 64) - 32)])
     assert gguf.read(path, cache=cache) == gguf.read(path, cache=cache)
     assert [p.id for p in gguf.read(path).problems] == ["truncated", "tensor-offsets"]
+
+
+def kept_files(cache: gguf.HeaderCache) -> int:
+    return len(list(cache.folder.glob("*.model")))
+
+
+def test_tensors_of_a_kept_model_are_unpacked_when_asked_for(
+        tmp_path: Path, cache: gguf.HeaderCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = gguf.read(rich(tmp_path / "m.gguf"), cache=cache)
+    unopenable(monkeypatch)
+    again = gguf.read(tmp_path / "m.gguf", cache=cache)
+    assert "tensors" not in vars(again)
+    assert again.by_name["twice"] == first.by_name["twice"]
+    assert again.tensor_bytes == first.tensor_bytes
+    assert replace(again, complete=False).tensors == first.tensors
+    with pytest.raises(AttributeError, match="no attribute 'weights'"):
+        again.weights  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_flipped_bit_in_the_kept_tensors_is_a_miss(tmp_path: Path, cache: gguf.HeaderCache) -> None:
+    path = rich(tmp_path / "m.gguf")
+    gguf.read(path, cache=cache)
+    (file,) = cache.folder.iterdir()
+    file.write_bytes(file.read_bytes().replace(b"blk.1.ffn_up", b"blk.1.ffn_u\xff"))
+    assert cache.get(path) is None
+
+
+def test_pruning_forgets_models_whose_file_was_deleted_and_keeps_what_a_scan_saw(
+        tmp_path: Path, cache: gguf.HeaderCache) -> None:
+    paths = [rich(tmp_path / name) for name in ("seen.gguf", "unseen.gguf", "deleted.gguf")]
+    for path in paths:
+        gguf.read(path, cache=cache)
+    paths[2].unlink()
+    (cache.folder / "0123.model").write_bytes(b"of another version")
+    assert cache.prune(paths[:1]) == 2
+    assert [cache.get(path) is not None for path in paths[:2]] == [True, True]
+    assert kept_files(cache) == 2
+
+
+def test_models_of_a_drive_that_is_not_plugged_in_are_kept_for_three_months(
+        tmp_path: Path, cache: gguf.HeaderCache) -> None:
+    path = rich(tmp_path / "drive" / "m.gguf")
+    gguf.read(path, cache=cache)
+    shutil.rmtree(path.parent)
+    day = 86_400
+    assert cache.prune((), now_s=time.time() + 80 * day) == 0
+    assert cache.prune((), now_s=time.time() + 91 * day) == 1
+
+
+def test_pruning_takes_the_oldest_beyond_the_most_and_old_halves(
+        tmp_path: Path, cache: gguf.HeaderCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [rich(tmp_path / f"{i}.gguf") for i in range(4)]
+    for age, path in enumerate(paths):
+        gguf.read(path, cache=cache)
+        os.utime(cache._file(path), (1_000_000 - age, 1_000_000 - age))
+    half = cache.folder / "abc.new"
+    half.write_bytes(b"x")
+    os.utime(half, (1_000_000, 1_000_000))
+    monkeypatch.setattr(kept_headers, "MOST_KEPT", 3)
+    assert cache.prune(paths) == 2
+    assert [cache.get(path) is not None for path in paths] == [True, True, True, False]
+    assert not half.exists()
+
+
+def test_pruning_an_absent_folder_is_nothing(cache: gguf.HeaderCache) -> None:
+    assert cache.prune(()) == 0

@@ -197,6 +197,63 @@ def test_a_file_that_never_answers_costs_itself_only(tmp_path: Path) -> None:
     assert "did not answer" in str(entries[1].error)
 
 
+def test_a_folder_that_never_answers_is_listed_and_the_other_places_are_read(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny(tmp_path / "gone" / "a.gguf")
+    tiny(tmp_path / "here" / "b.gguf", layers=3)
+    gate, real = threading.Event(), os.scandir
+
+    def slow(folder):
+        if Path(folder).name == "gone":
+            gate.wait(20)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", slow)
+    try:
+        entries = scan([Place(tmp_path / "gone", "Net"), Place(tmp_path / "here", "Disk")], read=gguf.read,
+                       patience_s=0.3)
+    finally:
+        gate.set()
+    assert [(e.path.name, e.place, e.model is not None) for e in entries] == [
+        ("b.gguf", "Disk", True), ("gone", "Net", False)]
+    assert "did not answer" in str(entries[1].error)
+
+
+def test_a_cancelled_scan_does_not_wait_for_a_folder_that_hangs(tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, stop, real = threading.Event(), threading.Event(), os.scandir
+
+    def slow(folder):
+        stop.set()
+        gate.wait(20)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", slow)
+    try:
+        assert scan([tmp_path], read=gguf.read, cancelled=stop.is_set) == []
+        assert not gate.is_set()
+    finally:
+        gate.set()
+
+
+def test_several_files_that_hang_do_not_stop_the_others(tmp_path: Path) -> None:
+    for name in "abcdefgh":
+        tiny(tmp_path / f"{name}.gguf")
+    gate = threading.Event()
+
+    def read(path: Path):
+        if path.stem in "abcd":
+            gate.wait(20)
+        return gguf.read(path)
+
+    try:
+        entries = scan([tmp_path], read=read, patience_s=0.3)
+    finally:
+        gate.set()
+    assert names(entries) == [f"{name}.gguf" for name in "abcdefgh"]
+    assert [e.error is None for e in entries] == [False] * 4 + [True] * 4
+
+
 def test_a_cancelled_scan_does_not_wait_for_a_drive_that_hangs(tmp_path: Path) -> None:
     tiny(tmp_path / "a.gguf")
     asked, release = threading.Event(), threading.Event()

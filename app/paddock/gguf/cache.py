@@ -10,6 +10,9 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import time
+import zlib
+from collections.abc import Iterable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -17,13 +20,17 @@ from typing import Any
 import msgspec
 
 from paddock.gguf.arrays import LazyArray
-from paddock.gguf.model import Facts, Kind, ModelFile, Problem, Shard, Tensor
+from paddock.gguf.model import Facts, Kind, ModelFile, Problem, Shard, Tensor, kept_model
 from paddock.text import Text
 
 _kept_text = Text
 """Under another name, because the template is not born here: the translations know it from where it was written."""
-FORMAT = 1
+FORMAT = 2
 """Raise it when a kept model would no longer be what `read` gives."""
+MOST_KEPT = 20_000
+"""About half a gigabyte; more models than anyone has, but tests and scripts may pass many names by."""
+_DAY_S = 86_400.0
+_ABSENT_DRIVE_S = 90 * _DAY_S
 _LAZY = 1
 
 
@@ -49,7 +56,9 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     architecture: str | None
     kind: Kind
     metadata: dict[str, Any]
-    tensors: tuple[Tensor, ...]
+    tensors: msgspec.Raw
+    """Unpacked when they are first asked for; `check` says now whether that will work."""
+    check: int
     shards: list[tuple[str, int, int | None, int | None, int | None, int | None]]
     facts: Facts
     problems: list[_Said]
@@ -67,6 +76,7 @@ def _plain(value: Any) -> Any:
 
 
 _DECODER = msgspec.msgpack.Decoder(_Kept, ext_hook=_lazy)
+_TENSORS = msgspec.msgpack.Decoder(tuple[Tensor, ...])
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str)
 
 
@@ -82,7 +92,9 @@ class HeaderCache:
             kept = _DECODER.decode(self._file(path).read_bytes())
         except (OSError, msgspec.MsgspecError, TypeError):
             return None
-        if kept.format != FORMAT or kept.picked != str(path) or any(_stamp(f[0]) != f for f in kept.files):
+        if kept.format != FORMAT or zlib.crc32(kept.tensors) != kept.check or kept.picked != str(path):
+            return None
+        if any(_stamp(f[0]) != f for f in kept.files):
             return None
         return _model(kept)
 
@@ -94,6 +106,40 @@ class HeaderCache:
             return  # A file changed while it was read.
         with contextlib.suppress(OSError, OverflowError, UnicodeEncodeError, msgspec.MsgspecError):
             self._write(self._file(path), _ENCODER.encode(_kept(path, files, model)))
+
+    def prune(self, there: Iterable[Path], now_s: float | None = None) -> int:
+        """Forget models that nobody will ask for again; returns how many.
+
+        `there`: files that a scan has just seen; those stay without a look. Of the others go: what this version cannot
+        read, models whose file was deleted, and those of a folder that is gone itself (a drive that is not plugged in)
+        when they have not been read for three months; halves of writes that broke off; beyond `MOST_KEPT` the oldest.
+        """
+        now = time.time() if now_s is None else now_s
+        wanted = {self._file(path).name for path in there}
+        kept: list[tuple[float, Path]] = []
+        gone = 0
+        try:
+            with os.scandir(self.folder) as listing:
+                items = [(item.name, item.stat().st_mtime) for item in listing]
+        except OSError:
+            return 0
+        for name, written in items:
+            path = self.folder / name
+            if name.endswith(".model") and (name in wanted or self._worth_keeping(path, now - written)):
+                kept.append((written, path))
+            elif name.endswith(".model") or (name.endswith(".new") and now - written > _DAY_S):
+                gone += _remove(path)
+        return gone + sum(_remove(path) for _, path in sorted(kept, reverse=True)[MOST_KEPT:])
+
+    def _worth_keeping(self, file: Path, age_s: float) -> bool:
+        try:
+            kept = _DECODER.decode(file.read_bytes())
+        except (OSError, msgspec.MsgspecError, TypeError):
+            return False
+        if kept.format != FORMAT:
+            return False
+        picked = Path(kept.picked)
+        return os.path.lexists(picked) or (not picked.parent.exists() and age_s < _ABSENT_DRIVE_S)
 
     def _file(self, path: Path) -> Path:
         return self.folder / (hashlib.sha256(os.fsencode(path)).hexdigest()[:32] + ".model")
@@ -110,6 +156,14 @@ class HeaderCache:
             raise
 
 
+def _remove(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True
+
+
 def _stamp(path: str) -> tuple[str, int, int]:
     try:
         status = os.stat(path)
@@ -119,9 +173,11 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 
 def _kept(picked: Path, files: list[tuple[str, int, int]], model: ModelFile) -> _Kept:
+    tensors = _ENCODER.encode(model.tensors)
     return _Kept(
         FORMAT, str(picked), files, str(model.path), model.version, model.architecture, model.kind,
-        {key: _plain(value) for key, value in model.metadata.items()}, model.tensors,
+        {key: _plain(value) for key, value in model.metadata.items()}, msgspec.Raw(tensors),
+        zlib.crc32(tensors),
         [(str(s.path), s.number, s.size_bytes, s.data_start, s.tensor_count, s.expected_bytes) for s in model.shards],
         model.facts,
         [_Said(p.id, p.severity, p.text.template, p.text.plural, p.text.count, p.text.values) for p in model.problems],
@@ -130,9 +186,9 @@ def _kept(picked: Path, files: list[tuple[str, int, int]], model: ModelFile) -> 
 
 def _model(kept: _Kept) -> ModelFile:
     metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in kept.metadata.items()}
-    return ModelFile(
+    return kept_model(
+        lambda: _TENSORS.decode(kept.tensors),
         path=Path(kept.path), version=kept.version, architecture=kept.architecture, kind=kept.kind, metadata=metadata,
-        tensors=kept.tensors,
         shards=tuple([Shard(Path(row[0]), *row[1:]) for row in kept.shards]), facts=kept.facts,
         problems=tuple([_problem(said) for said in kept.problems]), complete=kept.complete, identity=kept.identity,
         mtime_ns=kept.mtime_ns)

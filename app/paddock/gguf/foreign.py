@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 
@@ -33,8 +34,8 @@ def unfinished_name(path: Path) -> bool:
 
 def side_files(path: Path) -> tuple[Path, ...]:
     """Files beside this one by which a download program says that it is not finished."""
-    beside = (path.with_name(path.name + ending) for ending in UNFINISHED)
-    return tuple(p for p in beside if p.exists())
+    name = str(path)  # a scan of a thousand models asks for each of them
+    return tuple(Path(name + ending) for ending in UNFINISHED if os.path.exists(name + ending))
 
 
 def check_start(start: bytes, size: int, path: Path) -> tuple[int, bool]:

@@ -27,6 +27,8 @@ _MOST_KEYS = 1 << 16
 _MOST_TENSORS = 1 << 16
 _MOST_INNER_ARRAYS = 1 << 16
 _MOST_DIMENSIONS = 4
+_ROW_ROOM = 8 + _LONGEST_NAME + 4 + 8 * _MOST_DIMENSIONS + 12
+"""Bytes of the largest row of the tensor table."""
 DEFAULT_ALIGNMENT = 32
 
 
@@ -139,20 +141,41 @@ class _Parser:
         return found
 
     def rows(self, tensors: int) -> tuple[Row, ...]:
+        """The tensor table. Most of the time of a small model goes here, so what the window holds is read in place."""
         tails = [struct.Struct(f"{self._order}{n}QIQ") for n in range(_MOST_DIMENSIONS + 1)]
-        window, u32 = self._window, self._u32
-        rows = []
+        window, length_at, dimensions_at = self._window, self._u64.unpack_from, self._u32.unpack_from
+        rows: list[Row] = []
+        data, at = window.data, window.pos - window.base
         for _ in range(tensors):
-            name = self._text(_LONGEST_NAME)
-            dimensions = window.unpack(u32)[0]
-            if dimensions > _MOST_DIMENSIONS:
-                raise _DamagedError(Text("The tensor “{tensor}” claims {count} dimensions; there are at most 4.",
-                                         tensor=_short(name), count=dimensions))
-            *shape, type_id, offset = window.unpack(tails[dimensions])
+            if len(data) - at < _ROW_ROOM:
+                window.skip(window.base + at - window.pos)
+                window.more()
+                data, at = window.data, 0
+            try:
+                (length,) = length_at(data, at)
+                at += 8
+                self._take_text(length, window.base + at, len(data) - at)
+                name = self._decoded(data[at:at + length])
+                at += length
+                (dimensions,) = dimensions_at(data, at)
+                if dimensions > _MOST_DIMENSIONS:
+                    raise _DamagedError(Text("The tensor “{tensor}” claims {count} dimensions; there are at most 4.",
+                                             tensor=_short(name), count=dimensions))
+                *shape, type_id, offset = tails[dimensions].unpack_from(data, at + 4)
+                at += 4 + tails[dimensions].size
+            except struct.error as error:
+                raise OutOfBytesError(window.base + at, max(8, len(data) - at + 1)) from error
             rows.append(Row(name, tuple(shape) or (1,), type_id, offset))
+        window.skip(window.base + at - window.pos)
         if self._bad_text:
             self._problem("bad-text", "warning", Text("Some texts in the header are not valid UTF-8."))
         return tuple(rows)
+
+    def _take_text(self, length: int, offset: int, there: int) -> None:
+        """Count a name towards the most that a header may hold; OutOfBytesError beyond it, or beyond the bytes."""
+        self._room -= length
+        if length > _LONGEST_NAME or self._room < 0 or length > there:
+            raise OutOfBytesError(offset, length)
 
     def alignment(self, metadata: dict[str, Any]) -> int:
         value = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
@@ -219,11 +242,14 @@ class _Parser:
         if length > longest or self._room < 0:
             raise OutOfBytesError(window.pos, length)
         at = window.take(length)
+        return self._decoded(window.data[at:at + length])
+
+    def _decoded(self, text: bytes) -> str:
         try:
-            return window.data[at:at + length].decode()
+            return text.decode()
         except UnicodeDecodeError:
             self._bad_text = True
-            return window.data[at:at + length].decode("utf-8", "replace")
+            return text.decode("utf-8", "replace")
 
     def _number(self, layout: struct.Struct) -> int:
         value: int = self._window.unpack(layout)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 MOST_LAYERS = 4096
@@ -35,5 +36,15 @@ def whole(value: Any) -> int | None:
 
 def block_of(name: str) -> tuple[int, str] | None:
     """"blk.7.attn_q.weight" -> (7, "attn_q.weight"); None for a tensor outside the blocks."""
+    return _remembered(name) if len(name) <= _USUAL_NAME else _block_of(name)
+
+
+def _block_of(name: str) -> tuple[int, str] | None:
     match = _BLOCK.match(name)
     return (int(match[1]), match[2]) if match else None
+
+
+_USUAL_NAME = 63
+"""llama.cpp's own limit. Longer ones are not remembered, so that damaged files cannot fill the memory."""
+_remembered = lru_cache(maxsize=1 << 14)(_block_of)
+"""Models of a library share their names: a scan of a thousand asks for the same few hundred again and again."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddock.text import Text
 
@@ -122,6 +122,14 @@ class ModelFile:
     mtime_ns: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            """The tensors of a kept model are unpacked when they are first asked for (see `kept_model`)."""
+            if name != "tensors" or "_unpack" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__["tensors"] = found = self.__dict__["_unpack"]()
+            return found
+
     @cached_property
     def size_bytes(self) -> int:
         """Bytes on disk over all present shards."""
@@ -140,3 +148,11 @@ class ModelFile:
         """Metadata under `{architecture}.{key}`, else under `key` itself, else the default."""
         found = self.metadata.get(f"{self.architecture}.{key}")
         return found if found is not None else self.metadata.get(key, default)
+
+
+def kept_model(unpack: Callable[[], tuple[Tensor, ...]], **fields: Any) -> ModelFile:
+    """A model whose tensors are unpacked when they are first asked for: a list of a thousand models needs none."""
+    model = ModelFile(tensors=(), **fields)
+    del model.__dict__["tensors"]
+    model.__dict__["_unpack"] = unpack
+    return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from paddock.gguf.header import Header, Row
+from paddock.gguf.header import Header
 from paddock.gguf.model import Problem, Tensor
 from paddock.gguf.types import TYPES, tensor_bytes
 from paddock.text import Text
@@ -27,14 +27,18 @@ def table(header: Header, shard: int) -> Table:
     gaps = _Gaps(header)
     tensors: list[Tensor] = []
     end = 0
-    for row in header.rows:
-        known = TYPES.get(row.type_id)
-        size = tensor_bytes(row.type_id, row.shape)
-        if size is None:
-            size = gaps.after(row.offset)
-        name = known.name if known else f"type {row.type_id}"
-        tensors.append(Tensor(row.name, row.shape, row.type_id, name, row.offset, size, shard))
-        end = max(end, row.offset + (size or 0))
+    kinds: dict[tuple[int, tuple[int, ...]], tuple[str, int | None]] = {}  # a model has few different ones
+    for name, shape, type_id, offset in header.rows:
+        kind = kinds.get((type_id, shape))
+        if kind is None:
+            known = TYPES.get(type_id)
+            kind = kinds[type_id, shape] = known.name if known else f"type {type_id}", tensor_bytes(type_id, shape)
+        size = kind[1] if kind[1] is not None else gaps.after(offset)
+        tensors.append(Tensor(name, shape, type_id, kind[0], offset, size, shard))
+        if size and offset + size > end:
+            end = offset + size
+        elif offset > end:
+            end = offset
     problems = [*_type_problems(header), *_layout_problems(header, tensors)]
     return Table(tuple(tensors), header.data_start + end, tuple(problems))
 
@@ -71,7 +75,8 @@ def _type_problems(header: Header) -> list[Problem]:
 
 
 def _layout_problems(header: Header, tensors: list[Tensor]) -> list[Problem]:
-    odd = [r.name for r in header.rows if _odd_shape(r)]
+    odd_kinds = {kind for kind in {(r.type_id, r.shape) for r in header.rows} if _odd_shape(*kind)}
+    odd = [r.name for r in header.rows if (r.type_id, r.shape) in odd_kinds] if odd_kinds else []
     long = [r.name for r in header.rows if len(r.name) > _LONGEST_NAME and len(r.name.encode()) > _LONGEST_NAME]
     twice = len(header.rows) - len({r.name for r in header.rows})
     problems = []
@@ -93,14 +98,14 @@ def _layout_problems(header: Header, tensors: list[Tensor]) -> list[Problem]:
     return problems
 
 
-def _odd_shape(row: Row) -> bool:
-    known = TYPES.get(row.type_id)
+def _odd_shape(type_id: int, shape: tuple[int, ...]) -> bool:
+    known = TYPES.get(type_id)
     elements = 1
-    for extent in row.shape:
+    for extent in shape:
         elements *= extent
     if elements >= 1 << 63:
         return True
-    return bool(known and known.elements and row.shape[0] % known.elements)
+    return bool(known and known.elements and shape[0] % known.elements)
 
 
 def _first_stray(tensors: list[Tensor], alignment: int) -> str | None:

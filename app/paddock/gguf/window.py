@@ -7,6 +7,8 @@ import struct
 from typing import Any, Protocol
 
 _CHUNK = 1 << 20
+_FIRST_CHUNK = 128 << 10
+"""Most headers end soon, and what is read behind them was read in vain; each further chunk is twice as large."""
 HEADER_LIMIT = 128 << 20
 """No header is larger: the largest vocabularies with their merges take about 30 MB."""
 
@@ -30,13 +32,14 @@ class OutOfBytesError(Exception):
 class Window:
     """`data` holds the bytes from `base` on; `pos` is the cursor, counted from the start of the file."""
 
-    __slots__ = ("_file", "_hash", "_hashed", "base", "data", "limit", "pos", "size")
+    __slots__ = ("_chunk", "_file", "_hash", "_hashed", "base", "data", "limit", "pos", "size")
 
     def __init__(self, file: Source, size: int, start: bytes = b"", *, pos: int = 0,
                  limit: int = HEADER_LIMIT) -> None:
         self._file = file
         self._hash = hashlib.sha256()
         self._hashed = pos
+        self._chunk = _FIRST_CHUNK
         self.size = size
         self.limit = min(size, limit)
         self.data = start
@@ -80,7 +83,8 @@ class Window:
         if count > self.left:
             raise OutOfBytesError(self.pos, count)
         self._absorb()
-        self.data = self._read(self.pos, max(count, _CHUNK))
+        self.data = self._read(self.pos, max(count, self._chunk))
+        self._chunk = min(2 * self._chunk, _CHUNK)
         self.base = self.pos
         if len(self.data) < count:
             raise OutOfBytesError(self.pos, count)

@@ -13,8 +13,8 @@ from pathlib import Path
 from paddock.errors import AppError
 from paddock.gguf import ModelFile
 from paddock.library.model import Entry, Place
-from paddock.library.walk import Candidate, candidates
-from paddock.text import Text
+from paddock.library.reading import Answer, Unread, read_all, silent
+from paddock.library.walk import Candidate, Seen, in_place
 
 Progress = Callable[[int, int | None, str], None]
 _PATIENCE_S = 30.0
@@ -25,46 +25,70 @@ def scan(places: Iterable[Place | Path], *, read: Callable[[Path], ModelFile], p
          cancelled: Callable[[], bool] | None = None, patience_s: float = _PATIENCE_S) -> list[Entry]:
     """What was found, in the order of the places; when cancelled, what was found until then.
 
-    `read` is `gguf.read` with a cache; `progress(done, all or None while still looking, name)`. A file that does not
-    answer within `patience_s` (a network drive that is gone) is listed as an error.
+    `read` is `gguf.read` with a cache; it is called in several threads. `progress(done, all or None while still
+    looking, name)`. A file or a folder that does not answer within `patience_s` (a network drive that is gone) is
+    listed as an error.
     """
     stop = cancelled or (lambda: False)
     tell = progress or (lambda done, total, name: None)
     folders = [place if isinstance(place, Place) else Place(Path(place), str(place)) for place in places]
-    found = list(candidates(folders, lambda folder: tell(0, None, str(folder)), stop))
-    entries: list[Entry] = []
-    reader = _Reader(read, patience_s, stop)
+    seen = Seen()
+    found: list[Candidate] = []
+    silent_places: list[Entry] = []
+    for place in folders:
+        more, error = _walk(place, seen, tell, stop, patience_s)
+        found += more
+        if error is not None:
+            silent_places.append(Entry(place.path, place.label, error=error))
+    answers: dict[int, Answer] = {}
+    for number, answer in read_all([c.path for c in found], read, patience_s, stop):
+        tell(len(answers), len(found), found[number].alias or found[number].path.name)
+        answers[number] = answer
+    if not stop():
+        tell(len(found), len(found), "")
+    return _with_duplicates([_entry(found[n], answers[n]) for n in sorted(answers)]) + silent_places
+
+
+def _walk(place: Place, seen: Seen, tell: Progress, stop: Callable[[], bool], patience_s: float,
+          ) -> tuple[list[Candidate], AppError | None]:
+    """What lies in a place, listed in a thread of its own: a folder on a drive that hangs ends the list there."""
+    news: queue.SimpleQueue[Candidate | Path | None] = queue.SimpleQueue()
+    given_up = threading.Event()
+
+    def work() -> None:
+        for candidate in in_place(place, seen, news.put, given_up.is_set):
+            news.put(candidate)
+        news.put(None)
+
+    found: list[Candidate] = []
+    last, folder = time.monotonic(), place.path
+    threading.Thread(target=work, name="folder-lister", daemon=True).start()
     try:
-        for number, candidate in enumerate(found):
-            if stop():
+        while not stop():
+            try:
+                item = news.get(timeout=_GLANCE_S)
+            except queue.Empty:
+                if time.monotonic() - last > patience_s:
+                    return found, silent(str(folder))
+                continue
+            last = time.monotonic()
+            if item is None:
                 break
-            tell(number, len(found), candidate.alias or candidate.path.name)
-            entry = _entry(candidate, reader)
-            if entry is not None:
-                entries.append(entry)
-        else:
-            tell(len(found), len(found), "")
+            if isinstance(item, Path):
+                folder = item
+                tell(0, None, str(folder))
+            else:
+                found.append(item)
     finally:
-        reader.close()
-    return _with_duplicates(entries)
+        given_up.set()
+    return found, None
 
 
-def _entry(candidate: Candidate, reader: _Reader) -> Entry | None:
-    try:
-        model = reader.read(candidate.path)
-    except AppError as error:
-        return Entry(candidate.path, candidate.place, error=error, alias=candidate.alias,
-                     size_bytes=_size(candidate.path))
-    if model is None:
-        return None
-    return Entry(model.path, candidate.place, model, alias=candidate.alias, size_bytes=model.size_bytes)
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return None
+def _entry(candidate: Candidate, answer: Answer) -> Entry:
+    if isinstance(answer, Unread):
+        return Entry(candidate.path, candidate.place, error=answer.error, alias=candidate.alias,
+                     size_bytes=answer.size_bytes)
+    return Entry(answer.path, candidate.place, answer, alias=candidate.alias, size_bytes=answer.size_bytes)
 
 
 def _with_duplicates(entries: list[Entry]) -> list[Entry]:
@@ -72,62 +96,7 @@ def _with_duplicates(entries: list[Entry]) -> list[Entry]:
     for entry in entries:
         if entry.model is not None:
             alike[entry.model.identity, entry.model.size_bytes].append(entry.path)
-    return [entry if entry.model is None else replace(entry, duplicates=tuple(
-        path for path in alike[entry.model.identity, entry.model.size_bytes] if path != entry.path))
-        for entry in entries]
-
-
-class _Reader:
-    """Reads in a thread of its own, so that a drive that hangs costs one file and not the scan.
-
-    A thread that hangs is left behind (it is a daemon and ends with its read); the next file gets a new one.
-    """
-
-    def __init__(self, read: Callable[[Path], ModelFile], patience_s: float, cancelled: Callable[[], bool]) -> None:
-        self._read = read
-        self._patience_s = patience_s
-        self._cancelled = cancelled
-        self._asked: queue.SimpleQueue[Path | None] | None = None
-        self._answers: queue.SimpleQueue[ModelFile | AppError] = queue.SimpleQueue()
-
-    def read(self, path: Path) -> ModelFile | None:
-        """The model; None if the scan was cancelled meanwhile; AppError as `read` raises it, or if time is up."""
-        asked = self._asked or self._start()
-        asked.put(path)
-        until = time.monotonic() + self._patience_s
-        while True:
-            try:
-                answer = self._answers.get(timeout=_GLANCE_S)
-                break
-            except queue.Empty:
-                if self._cancelled():
-                    self.close()
-                    return None
-                if time.monotonic() > until:
-                    self.close()
-                    raise AppError(
-                        Text("“{name}” did not answer in time.", name=path.name),
-                        why=Text("The drive, perhaps a network drive, does not respond."),
-                        hint=Text("Check the connection and scan again.")) from None
-        if isinstance(answer, AppError):
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        """Lets the thread end: at once if it is idle, else when its read returns."""
-        if self._asked is not None:
-            self._asked.put(None)
-            self._asked = None
-
-    def _start(self) -> queue.SimpleQueue[Path | None]:
-        asked: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
-        self._asked, self._answers = asked, queue.SimpleQueue()
-        threading.Thread(target=self._work, args=(asked, self._answers), name="header-reader", daemon=True).start()
-        return asked
-
-    def _work(self, asked: queue.SimpleQueue[Path | None], answers: queue.SimpleQueue[ModelFile | AppError]) -> None:
-        while (path := asked.get()) is not None:
-            try:
-                answers.put(self._read(path))
-            except AppError as error:
-                answers.put(error)
+    return [entry if entry.model is None or len(alike[entry.model.identity, entry.model.size_bytes]) < 2
+            else replace(entry, duplicates=tuple(
+                path for path in alike[entry.model.identity, entry.model.size_bytes] if path != entry.path))
+            for entry in entries]

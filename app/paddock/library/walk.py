@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,22 +30,27 @@ class Candidate:
     alias: str | None = None
 
 
-def candidates(places: Iterable[Place], progress: Callable[[Path], None], cancelled: Callable[[], bool],
-               ) -> Iterator[Candidate]:
-    """Everything in these places, in their order. Folders that cannot be listed are passed over."""
-    seen_folders: set[tuple[int, int]] = set()
-    seen_files: set[object] = set()
-    for place in places:
-        for found in _in_place(place, seen_folders, progress, cancelled):
-            keys = _keys(found.path)
-            known = not seen_files.isdisjoint(keys)
-            seen_files.update(keys)
-            if not known:
-                yield found
+class Seen:
+    """What was met already, over all places: folders (links may lead in circles) and files."""
+
+    def __init__(self) -> None:
+        self.folders: set[tuple[int, int]] = set()
+        self.files: set[object] = set()
 
 
-def _in_place(place: Place, seen: set[tuple[int, int]], progress: Callable[[Path], None],
-              cancelled: Callable[[], bool]) -> Iterator[Candidate]:
+def in_place(place: Place, seen: Seen, progress: Callable[[Path], None], cancelled: Callable[[], bool],
+             ) -> Iterator[Candidate]:
+    """Everything in this place that was not met before. Folders that cannot be listed are passed over."""
+    for found in _everything(place, seen.folders, progress, cancelled):
+        keys = _keys(found.path)
+        known = not seen.files.isdisjoint(keys)
+        seen.files.update(keys)
+        if not known:
+            yield found
+
+
+def _everything(place: Place, seen: set[tuple[int, int]], progress: Callable[[Path], None],
+                cancelled: Callable[[], bool]) -> Iterator[Candidate]:
     if place.path.is_file():
         yield Candidate(place.path, place.label)
     else:
