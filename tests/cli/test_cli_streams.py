@@ -93,3 +93,37 @@ def test_host_as_a_device_is_the_ram_of_that_machine(tmp_path: Path, model: Path
 
 def test_the_version_is_a_document_too(tmp_path: Path) -> None:
     assert set(json.loads(_sh("$P --json --version", tmp_path).stdout)) == {"version"}
+
+
+@pytest.fixture
+def fake_engine(tmp_path: Path) -> Path:
+    """A fake server that stands as an engine."""
+    path = tmp_path / "llama-server"
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).parents[1]}/support/fakeserver.py" "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("form", ["--json launch {} | head -1", "launch {} 2>&1 | head -1",
+                                  "--json launch {} 2>&1 | head -3"])
+def test_a_launch_whose_reader_left_stops_its_server_in_order(
+    tmp_path: Path, model: Path, fake_engine: Path, form: str
+) -> None:
+    """The news come from the supervisor's thread, which a closed pipe must not end."""
+    what, _, reader = form.format(f'--engine "{fake_engine}" --for 50 "{model}"').partition(" | ")
+    done = _sh(f"( $P {what}; echo $? >{tmp_path}/code ) | {reader}", tmp_path)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert (tmp_path / "code").read_text() == "0\n"
+    (row,) = json.loads(_sh("$P --json sessions list", tmp_path).stdout)
+    assert row["state"] == "stopped"
+    assert list((tmp_path / "data" / "runtime").glob("*.json")) == []
+
+
+def test_names_in_a_foreign_encoding_come_back_as_they_are(tmp_path: Path, model: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 \\udce9.gguf"))
+    model.rename(odd)
+    for form in ("--json inspect", "--json command --format argv"):
+        done = _sh(f'$P {form} "$MODEL"', tmp_path, MODEL=str(odd))
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert str(odd) in (found if isinstance(found, list) else found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -137,13 +138,15 @@ class Reporter:
         self._start = time.monotonic()
         self._line = 0
         self._told_requests: set[int] = set()
+        self._unheard: OSError | None = None
+        """Why nothing can be said any more: the reader left, or the disk is full."""
         self._last_sample = 0.0
 
     def watching(self, watched: Watched) -> None:
         """Say what is being watched."""
         self._event("state", state="watching", url=watched.url, model=watched.label, session=watched.session_id)
         if not self.json:
-            note(Text("Watching {model} at {url}. Ctrl-C ends the watching, not the server.", model=watched.label,
+            self._note(Text("Watching {model} at {url}. Ctrl-C ends the watching, not the server.", model=watched.label,
                       url=watched.url))
 
     def attach(self, run: Run) -> None:
@@ -156,9 +159,9 @@ class Reporter:
         for issue in run.preview.issues:
             self._event("issue", **issue_dict(issue))
         if not self.json:
-            note(command.own if command else "")
+            self._note(command.own if command else "")
             for issue in run.preview.issues:
-                note(f"{issue.severity.value}: {issue.text}")
+                self._note(f"{issue.severity.value}: {issue.text}")
 
     def on_state(self, run: Run, state: State, exit_: Exit | None) -> None:
         """Called by the run."""
@@ -168,24 +171,29 @@ class Reporter:
         self._event("state", state=state.value)
         if not self.json:
             said = Text("ready at {url}", url=run.url) if state.value == "ready" else state.value
-            note(f"[{seconds_text(time.monotonic() - self._start)}] {said}")
+            self._note(f"[{seconds_text(time.monotonic() - self._start)}] {said}")
 
     def _fit(self, run: Run) -> None:
         """What --fit changed, before "ready" is said: from here on the plan is another one."""
         if run.fit_outcome is not None:
             self._event("fit", text=str(run.fit_outcome.text), **run.fit_outcome.as_dict())
             if not self.json:
-                note(run.fit_outcome.text)
+                self._note(run.fit_outcome.text)
 
     def on_diagnosis(self, run: Run, diagnosis: Diagnosis) -> None:
         """Called by the run."""
         self._event("issue", id=diagnosis.id, severity="error" if diagnosis.fatal else "warning", option=None,
                     text=str(diagnosis.cause), fix=str(diagnosis.advice), line=diagnosis.line)
         if not self.json:
-            note(f"{diagnosis.cause} {diagnosis.advice}")
+            self._note(f"{diagnosis.cause} {diagnosis.advice}")
 
     def tick(self, run: Run | Watched) -> None:
-        """Called ten times a second from the main thread: new log lines, samples, finished requests."""
+        """Called ten times a second from the main thread: new log lines, samples, finished requests.
+
+        Raises OSError when stdout or stderr cannot be written any more, which the callbacks must not.
+        """
+        if self._unheard is not None:
+            raise self._unheard
         for entry in run.recorder.log(after=self._line):
             self._line = entry.number
             if self.json:
@@ -196,7 +204,7 @@ class Reporter:
                 self._told_requests.add(request.number)
                 self._event("request", **request_dict(request))
                 if not self.json:
-                    note(Text("request {number}: {prompt} prompt, {out} generated, {rate}", number=request.number,
+                    self._note(Text("request {number}: {prompt} prompt, {out} generated, {rate}", number=request.number,
                               prompt=request.prompt_tokens, out=request.generated_tokens,
                               rate=rate_text(request.generation_per_s)))
         sample = snapshot.sample
@@ -210,7 +218,7 @@ class Reporter:
         """The last event of a watching."""
         self._event("exit", session=watched.session_id, code=None, reason=str(Text("The watching ended.")))
         if not self.json and watched.session_id is not None:
-            note(Text("Recorded as session {id}.", id=watched.session_id))
+            self._note(Text("Recorded as session {id}.", id=watched.session_id))
 
     def open_proxy(self, run: Run) -> None:
         """Once it is ready, if it was asked for."""
@@ -220,7 +228,7 @@ class Reporter:
         url = run.open_proxy(port)
         self._event("state", state="proxy", url=url)
         if not self.json:
-            note(Text("Recording proxy at {url}.", url=url))
+            self._note(Text("Recording proxy at {url}.", url=url))
 
     def finish(self, run: Run, stopped: bool) -> int:
         """The last event, and the exit code: 0 in order, 1 a server that failed, 130 after Ctrl-C."""
@@ -230,16 +238,27 @@ class Reporter:
         reason = str(exit_.reason) if exit_ else ""
         self._event("exit", session=run.session_id, code=code, reason=reason)
         if not self.json:
-            note(reason)
-            note(Text("Recorded as session {id}.", id=run.session_id))
+            self._note(reason)
+            self._note(Text("Recorded as session {id}.", id=run.session_id))
         if failed:
             return 1
         return 130 if self.interrupted else 0
 
     def _event(self, kind: str, **data: Any) -> None:
         if self.json:
-            with self._lock:
-                document({"t": round(time.monotonic() - self._start, 3), "event": kind, **data})
+            self._try(lambda: document({"t": round(time.monotonic() - self._start, 3), "event": kind, **data}))
+
+    def _note(self, text: Text | str) -> None:
+        self._try(lambda: note(text))
+
+    def _try(self, say: Callable[[], None]) -> None:
+        """Also from the supervisor's thread, where a closed pipe must not end the supervision."""
+        with self._lock:
+            if self._unheard is None:
+                try:
+                    say()
+                except OSError as error:
+                    self._unheard = error
 
 
 def request_dict(r: Any) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def open_header(path: Path) -> Header:
 
 def _not_a_file(path: Path, status: os.stat_result) -> AppError:
     if stat.S_ISDIR(status.st_mode):
-        return AppError(Text("“{name}” is a folder.", name=path.name), hint=Text("Choose a GGUF file in it."))
+        return AppError(Text("“{name}” is a folder.", name=path.name or str(path.absolute())),
+                        hint=Text("Choose a GGUF file in it."))
     return AppError(Text("“{name}” is not an ordinary file.", name=path.name))
 
 

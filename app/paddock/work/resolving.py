@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from paddock.errors import AppError
 from paddock.launch import Plan
 from paddock.launch.export import export as export_as
+from paddock.launch.model import Setting
 from paddock.launch.parsing import parse_argv
 from paddock.store import Profile
 from paddock.text import Text
@@ -25,7 +26,7 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 
 def resolve(workspace: Workspace, target: str | None, flags: Sequence[str]) -> tuple[Plan, Profile | None]:
     """See Workspace.resolve. Flags come after what a profile holds, so they win."""
-    extra = parse_argv(list(flags))
+    extra = _verbatim(parse_argv(list(flags)))
     if target is None:
         if not any(extra.find(o) for o in _SOURCES):
             raise AppError(Text("No model is named."),
@@ -33,11 +34,21 @@ def resolve(workspace: Workspace, target: str | None, flags: Sequence[str]) -> t
                                      "flags after --."))
         return _with_engine(workspace, _first_shard(workspace, extra)), None
     target = target.strip().strip("\"'")
+    if not target:
+        raise AppError(Text("No model is named."), hint=Text("Give a GGUF file or a profile's name."))
     if Path(target).expanduser().exists() or target.lower().endswith(".gguf"):
         plan = _merge(Plan().with_("model", str(Path(target).expanduser())), extra)
         return _with_engine(workspace, _first_shard(workspace, plan)), None
     profile = workspace.profiles.load(target)
     return _with_engine(workspace, _merge(profile.plan, extra)), profile
+
+
+def _verbatim(plan: Plan) -> Plan:
+    """Words that belong to no flag were meant for llama.cpp all the same: it would stop at them, and the checks say so.
+
+    In a pasted line they may be anything, and are left out; behind `--` they are nothing else.
+    """
+    return replace(plan, settings=(*plan.settings, *(Setting(word) for word in plan.extra)), extra=())
 
 
 def _merge(base: Plan, extra: Plan) -> Plan:

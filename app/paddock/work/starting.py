@@ -15,6 +15,7 @@ from paddock.errors import AppError
 from paddock.hardware import Machine, Readings
 from paddock.launch import Plan, effective
 from paddock.launch.effective import Effective
+from paddock.launch.parsing import parse_argv
 from paddock.server import ServerSpec, Supervisor
 from paddock.server.record import Leftover
 from paddock.session import Recorder, Sampler, SamplerSpec
@@ -27,6 +28,9 @@ from paddock.work.run import Run, RunListener
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
+_HISTORY_S = 1.5
+"""So soon after we came, an adopted server's log has been read to its end: what ended in it is of before."""
+
 
 def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: bool, listener: RunListener | None,
               keep_serving: bool, restart_limit: int, additions_off: Collection[str] | None) -> Run:
@@ -38,8 +42,7 @@ def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: 
     address = effective(command, os.environ)
     spec = _spec(workspace, preview, address, keep_serving, restart_limit)
     start = _session_start(preview, spec, profile)
-    run = _run(workspace, preview, spec, start, listener, sleeps=address.sleep_idle_s is not None,
-               use_slots=address.slots_endpoint, use_metrics=address.metrics_endpoint)
+    run = _run(workspace, preview, spec, start, listener, address=address)
     if preview.model is not None:
         # Not before: a plan that never served must not come back when this model is opened again.
         run.on_ready = partial(_keep_plan, workspace, preview.model.identity, plan)
@@ -146,20 +149,21 @@ def _machine_facts(machine: Machine) -> dict[str, object]:
 
 
 def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: SessionStart,
-         listener: RunListener | None, *, sleeps: bool, use_slots: bool, use_metrics: bool,
+         listener: RunListener | None, *, address: Effective,
          supervisor: Callable[[Run], Supervisor] | None = None) -> Run:
-    """Recorder, sampler and supervisor of one session, joined."""
+    """Recorder, sampler and supervisor of one session, joined. `supervisor`: of a server that ran before."""
     database = workspace.database
     session_id = database.start_session(start)
-    recorder = Recorder(lambda row: database.row(session_id, row))
+    recorder = Recorder(lambda row: database.row(session_id, row), history_s=_HISTORY_S if supervisor else 0.0)
+    polling = SamplerSpec(sleeps=address.sleep_idle_s is not None, use_slots=address.slots_endpoint,
+                          use_metrics=address.metrics_endpoint or supervisor is not None)
 
     def sampler(run: Run) -> Sampler:
         def pids() -> list[int]:
             return [run.pid] if run.pid else []
 
         made = Sampler(run.supervisor.client, lambda: Readings(preview.machine, pids), recorder.on_row, t0=recorder.t0,
-                       spec=SamplerSpec(sleeps=sleeps, use_slots=use_slots, use_metrics=use_metrics),
-                       active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
+                       spec=polling, active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
         recorder.on_launch = made.poke
         return made
 
@@ -175,20 +179,12 @@ def adopt_run(workspace: Workspace, leftover: Leftover, listener: RunListener | 
     """See Workspace.adopt: the server goes on, a new session records it from now."""
     record = leftover.record
     spec = record.spec()
-    model = _argument(spec.argv, "-m", "--model")
-    plan = Plan().with_("model", model) if model else Plan()
+    plan = parse_argv(spec.argv)
     preview = replace(workspace.preview(plan), issues=())
     start = SessionStart(command=spec.argv, plan=plan, model=record.label, model_facts=_model_facts(preview),
                          model_identity=preview.model.identity if preview.model else None,
                          machine=_machine_facts(preview.machine), label=record.url)
-    run = _run(workspace, preview, spec, start, listener, sleeps=False, use_slots=True, use_metrics=True,
+    run = _run(workspace, preview, spec, start, listener, address=effective(plan),
                supervisor=lambda made: Supervisor.attach(record, listener=made))
     run.supervisor.start()
     return run
-
-
-def _argument(argv: tuple[str, ...], *names: str) -> str | None:
-    for i, word in enumerate(argv[:-1]):
-        if word in names:
-            return argv[i + 1]
-    return None
