@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import tempfile
@@ -85,6 +86,29 @@ def set_aside(path: Path) -> Path:
     raise AppError(Text("“{path}” is damaged and could not be set aside.", path=path))
 
 
+def copy_aside(path: Path) -> Path:
+    """Copy a damaged file to `<name>.broken-<time>`, never over another one; returns the copy. AppError."""
+    head = f"{path.name}.broken-{stamp()}"
+    for attempt in range(100):
+        aside = path.with_name(head if attempt == 0 else f"{head}-{attempt}")
+        if aside.exists():
+            continue
+        try:
+            shutil.copyfile(path, aside)
+        except OSError as error:
+            raise _cannot_write(aside, error) from error
+        return aside
+    raise AppError(Text("“{path}” is damaged and could not be set aside.", path=path))
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file: UTF-8, or UTF-16 with its mark (what some shells of Windows write); the mark is taken off."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if data.startswith(mark):
+            return data[2:].decode(encoding, "replace")
+    return data.decode("utf-8", "surrogateescape").removeprefix(_BOM)
+
+
 def parse_toml(data: bytes, path: Path | str) -> dict[str, Any]:
     """The table in `data`; a byte order mark and CR LF are fine. AppError says what is wrong and in which line."""
     if not data.strip():
@@ -92,15 +116,38 @@ def parse_toml(data: bytes, path: Path | str) -> dict[str, Any]:
     if not data.strip(b"\0"):
         raise AppError(Text("“{path}” holds only zero bytes.", path=path),
                        why=Text("The power may have failed while it was written."))
-    text = data.decode("utf-8", "surrogateescape").removeprefix(_BOM)
-    head = text.lstrip()[:20].lower()
-    if head.startswith(("<!doctype", "<html")):
-        raise AppError(Text("“{path}” is a web page, not a TOML file.", path=path),
-                       hint=Text("Download the file itself, not the page that shows it."))
+    text = decoded(data)
+    _refuse_foreign(text, path)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise AppError(Text("“{path}” is not valid TOML.", path=path), why=str(error)) from error
+        last = f"at the end, line {text.count(chr(10)) + 1}"
+        raise AppError(Text("“{path}” is not valid TOML.", path=path),
+                       why=str(error).replace("at end of document", last),
+                       hint=Text("It seems to end too early: get it again.") if _cut(text, error) else None) from error
+    except RecursionError as error:
+        raise AppError(Text("“{path}” is not valid TOML.", path=path),
+                       why=Text("It is nested too deeply.")) from error
+
+
+def _refuse_foreign(text: str, path: Path | str) -> None:
+    """What is no TOML at all, by its first characters."""
+    head = text.lstrip()[:200].lower()
+    if head.startswith(("<!doctype", "<html", "<?xml", "<head", "<body", "<!--")):
+        raise AppError(Text("“{path}” is a web page, not a TOML file.", path=path),
+                       hint=Text("Download the file itself, not the page that shows it."))
+    if head.startswith("{"):
+        raise AppError(Text("“{path}” is a JSON file, not a TOML file.", path=path))
+    if "\0" in text:
+        at = text.index("\0")
+        raise AppError(Text("“{path}” holds bytes that belong to no text, from line {line} on.", path=path,
+                            line=text.count("\n", 0, at) + 1),
+                       why=Text("It is another kind of file, or it was not written to its end."))
+
+
+def _cut(text: str, error: tomllib.TOMLDecodeError) -> bool:
+    """Whether what is wrong is the end."""
+    return "end of document" in str(error) or f"line {text.count(chr(10)) + 1}," in str(error)
 
 
 def toml_bytes(table: dict[str, Any]) -> bytes:

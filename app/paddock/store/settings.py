@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from paddock.errors import AppError
-from paddock.store.files import BACKUP, atomic_write, parse_toml, set_aside, stamp, toml_bytes
+from paddock.store.files import BACKUP, atomic_write, copy_aside, parse_toml, set_aside, toml_bytes
+from paddock.store.locking import locked
 from paddock.text import Text
 
 SCHEMA = 1
@@ -67,17 +68,14 @@ def load_settings(path: Path) -> tuple[Settings, list[Text]]:
     if isinstance(version, int) and version > SCHEMA:
         notices.append(Text("The settings were saved by a newer Paddock (form {theirs}, ours is {ours}): what this "
                             "version does not know is kept but not used.", theirs=version, ours=SCHEMA))
-    values: dict[str, Any] = {}
-    for info in msgspec.structs.fields(Settings):
-        if info.name not in table:
-            continue
+    values, wrong = _values(table)
+    notices += [Text("Setting “{name}” is not usable ({why}); its default is used.", name=name, why=error)
+                for name, error in wrong]
+    if wrong:
         try:
-            values[info.name] = msgspec.convert(table[info.name], info.type)
-        except msgspec.ValidationError as error:
-            notices.append(Text("Setting “{name}” is not usable ({why}); its default is used.", name=info.name,
-                                why=error))
-    if len(values) < sum(info.name in table for info in msgspec.structs.fields(Settings)):
-        shutil.copyfile(path, path.with_name(f"{path.name}.broken-{stamp()}"))
+            copy_aside(path)
+        except AppError as error:
+            notices.append(Text("{what} The file as it was is lost with the next change.", what=error))
     return Settings(**values), notices
 
 
@@ -106,21 +104,66 @@ def _last_good(path: Path, aside: Path, error: AppError, notices: list[Text]) ->
     except (OSError, AppError):
         notices.append(Text("{what} It is kept as “{aside}”; the defaults are used.", what=error, aside=aside.name))
         return None
-    shutil.copyfile(backup, path)
+    try:
+        shutil.copyfile(backup, path)
+    except OSError:
+        pass  # It is read all the same, and written with the next change.
     notices.append(Text("{what} It is kept as “{aside}”; the last good copy is used.", what=error, aside=aside.name))
     return table
 
 
-def save_settings(path: Path, settings: Settings) -> None:
-    """Write atomically; AppError as `atomic_write`. Keys of the file that this version does not know stay."""
-    known = {info.name for info in msgspec.structs.fields(Settings)}
-    try:
-        old = parse_toml(path.read_bytes(), path)
-    except (OSError, AppError):
-        old = {}
-    table: dict[str, Any] = {k: v for k, v in old.items() if k not in known}
-    table |= msgspec.to_builtins(settings)
-    version = old.get("schema_version")
-    table["schema_version"] = max(SCHEMA, version) if isinstance(version, int) else SCHEMA
-    plain = {k: v for k, v in table.items() if not isinstance(v, dict)}
-    atomic_write(path, toml_bytes({**plain, **{k: v for k, v in table.items() if isinstance(v, dict)}}))
+def save_settings(path: Path, settings: Settings, loaded: Settings | None = None) -> None:
+    """Write atomically; AppError as `atomic_write`. Keys of the file that this version does not know stay.
+
+    `loaded`: the settings as they were read. What was not changed since then is left as another Paddock may have
+    written it, and of lists and tables only what was added or taken out is.
+    """
+    with locked(path.parent):
+        try:
+            old = parse_toml(path.read_bytes(), path)
+        except (OSError, AppError):
+            old = {}
+        known = {info.name for info in msgspec.structs.fields(Settings)}
+        table: dict[str, Any] = {k: v for k, v in old.items() if k not in known}
+        table |= msgspec.to_builtins(settings if loaded is None else _joined(settings, loaded, old))
+        version = old.get("schema_version")
+        table["schema_version"] = max(SCHEMA, version) if isinstance(version, int) else SCHEMA
+        plain = {k: v for k, v in table.items() if not isinstance(v, dict)}
+        atomic_write(path, toml_bytes({**plain, **{k: v for k, v in table.items() if isinstance(v, dict)}}))
+
+
+def _joined(settings: Settings, loaded: Settings, old: dict[str, Any]) -> Settings:
+    """The file's settings with what was changed here since `loaded`."""
+    theirs, _ = _values(old)
+    out: dict[str, Any] = {}
+    for info in msgspec.structs.fields(Settings):
+        mine, base = getattr(settings, info.name), getattr(loaded, info.name)
+        there = theirs.get(info.name, getattr(Settings(), info.name))
+        if mine == base:
+            out[info.name] = there
+        elif isinstance(mine, list):
+            kept = [one for one in there if one in mine or one not in base]
+            # What is in both stands in our order, what only they added comes behind.
+            out[info.name] = [*(one for one in mine if one in kept or one not in base),
+                              *(one for one in kept if one not in mine)]
+        elif isinstance(mine, dict):
+            gone = base.keys() - mine.keys()
+            out[info.name] = {**{k: v for k, v in there.items() if k not in gone},
+                              **{k: v for k, v in mine.items() if k not in base or base[k] != v}}
+        else:
+            out[info.name] = mine
+    return Settings(**out)
+
+
+def _values(table: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, msgspec.ValidationError]]]:
+    """The fields of a table that are usable, and those that are not."""
+    values: dict[str, Any] = {}
+    wrong = []
+    for info in msgspec.structs.fields(Settings):
+        if info.name not in table:
+            continue
+        try:
+            values[info.name] = msgspec.convert(table[info.name], info.type)
+        except msgspec.ValidationError as error:
+            wrong.append((info.name, error))
+    return values, wrong
