@@ -115,7 +115,7 @@ def test_requests_through_the_recording_proxy_are_recorded_once_with_the_servers
     run.process.send_signal(signal.SIGINT)
     assert run.end() == 130
     detail = paddock("--data-dir", data, "sessions", "show", run.events[-1]["session"])
-    told = [e["data"] for e in detail["events"] if e["kind"] == "exchange"]
+    told = detail["exchanges"]
     assert [e["generated_tokens"] for e in told] == [a["predicted_n"] for a in answers]
     assert [e["generation_per_s"] for e in told] == [a["predicted_per_second"] for a in answers]
-    assert len(detail["requests"]) == len(PROMPTS)
+    assert [r["exchange"] for r in detail["requests"]] == [e["id"] for e in told]

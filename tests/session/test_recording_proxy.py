@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import queue
@@ -12,12 +13,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import psutil
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from paddock.errors import AppError
 from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.session.proxy.record import Reader, read_settings
+from paddock.session.proxy.relay import Relay
 
 FAKE = Path(__file__).parents[1] / "support" / "fakeserver.py"
 
@@ -195,3 +200,52 @@ def test_odd_bodies_do_no_harm(body: bytes) -> None:
     exchange = Exchange(1, "", "POST", "/x", "")
     read_settings(body, exchange)
     assert (exchange.model, exchange.settings, exchange.request_bytes) == (None, {}, len(body))
+
+
+def test_a_websocket_passes_both_ways_and_is_recorded() -> None:
+    async def echo(request: web.Request) -> web.WebSocketResponse:
+        socket_ = web.WebSocketResponse(protocols=["chat"])
+        await socket_.prepare(request)
+        async for message in socket_:
+            if message.type is aiohttp.WSMsgType.TEXT:
+                await socket_.send_str(f"heard {message.data}")
+            else:
+                await socket_.send_bytes(message.data[::-1])
+        return socket_
+
+    async def talk() -> tuple[list[Any], list[Exchange]]:
+        told: list[Exchange] = []
+        app = web.Application()
+        app.router.add_get("/ws", echo)
+        async with TestServer(app) as server, aiohttp.ClientSession() as client, \
+                TestServer(Relay(str(server.make_url("/")), told.append).app()) as relay:
+            async with client.ws_connect(relay.make_url("/ws"), protocols=["chat"]) as both:
+                await both.send_str("a")
+                heard: list[Any] = [both.protocol, (await both.receive()).data]
+                await both.send_bytes(b"xyz")
+                heard.append((await both.receive()).data)
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await client.ws_connect(relay.make_url("/none"))
+            heard.append(refused.value.status)
+        return heard, told
+
+    heard, told = asyncio.run(talk())
+    assert heard == ["chat", "heard a", b"zyx", 404]
+    assert [(e.path, e.status, e.outcome) for e in told] == [("/ws", 101, "done"), ("/none", 404, "failed")]
+
+
+def test_texts_are_kept_with_the_persons_word_only() -> None:
+    body = json.dumps({**CHAT, "messages": [{"role": "user", "content": [
+        {"type": "text", "text": "what is this"}, {"type": "image_url", "image_url": {"url": "data:,"}}]}]}).encode()
+    stream = (b'data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}\n\n'
+              b'data: {"choices":[{"delta":{"content":" a cat"}}]}\n\ndata: [DONE]\n\n')
+    for keep, texts in ((True, (body.decode(), "hm a cat")), (False, (None, None))):
+        exchange = Exchange(1, "", "POST", "/v1/chat/completions", "")
+        read_settings(body, exchange, keep)
+        reader = Reader(exchange, keep)
+        reader.head(200, "text/event-stream", 0.1)
+        reader.feed(stream[:70], 0.2)
+        reader.feed(stream[70:], 0.3)
+        reader.end(0.4)
+        assert (exchange.request_text, exchange.response_text) == texts
+        assert exchange.images == 1

@@ -47,20 +47,24 @@ def command(options: Globals, target: str | None, form: str, additions: bool, fl
 @click.option("--anyway", is_flag=True, help="Launch although a check holds an error.")
 @click.option("--proxy", type=click.IntRange(0, 65535), default=None, metavar="PORT",
               help="Put the recording proxy in front of it, on this loopback port (0: any).")
+@click.option("--keep-texts", is_flag=True,
+              help="With --proxy: keep prompts and answers too, for this session. Without it no text is kept.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def launch(options: Globals, target: str | None, seconds: float | None, anyway: bool, proxy: int | None,
-           flags: tuple[str, ...]) -> int:
+           keep_texts: bool, flags: tuple[str, ...]) -> int:
     """Start the server, watch it and record the session, until Ctrl-C, its end, or --for SECONDS after ready."""
     from paddock.work import Workspace
 
+    if keep_texts and proxy is None:
+        raise click.UsageError(str(Text("--keep-texts needs --proxy: only the recording proxy sees texts.")))
     workspace = Workspace(options.data_dir, options.engine)
     plan, profile = workspace.resolve(*target_and_flags(target, flags))
     reporter = Reporter(options.json)
     try:
         run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter)
         reporter.attach(run)
-        reporter.proxy_port = proxy
+        reporter.proxy_port, reporter.keep_texts = proxy, keep_texts
         stopped = _wait(run, reporter, seconds)
         return reporter.finish(run, stopped)
     finally:
@@ -134,6 +138,7 @@ class Reporter:
         self.ready_at: float | None = None
         self.interrupted = False
         self.proxy_port: int | None = None
+        self.keep_texts = False
         self._lock = threading.Lock()
         self._start = time.monotonic()
         self._line = 0
@@ -225,10 +230,11 @@ class Reporter:
         if self.proxy_port is None or self.ready_at is None or run.state.value != "ready":
             return
         port, self.proxy_port = self.proxy_port, None
-        url = run.open_proxy(port)
-        self._event("state", state="proxy", url=url)
+        url = run.open_proxy(port, keep_texts=self.keep_texts)
+        self._event("state", state="proxy", url=url, keeps_texts=self.keep_texts)
         if not self.json:
-            self._note(Text("Recording proxy at {url}.", url=url))
+            self._note(Text("Recording proxy at {url}. Prompts and answers are kept.", url=url) if self.keep_texts
+                       else Text("Recording proxy at {url}.", url=url))
 
     def finish(self, run: Run, stopped: bool) -> int:
         """The last event, and the exit code: 0 in order, 1 a server that failed, 130 after Ctrl-C."""

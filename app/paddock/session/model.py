@@ -82,7 +82,8 @@ class Request:
     progress: float | None = None
     """Prompt progress 0…1 while active, where the log told it."""
     source: str = "log"
-    """log; slots (seen in /slots only, times to a poll); counters (seen in /metrics only, may stand for several)."""
+    """log; slots (seen in /slots only, times to a poll); counters (seen in /metrics only, may stand for several);
+    proxy (an exchange that no slot took)."""
     evaluated_tokens: int | None = None
     """Prompt tokens really computed: prompt_tokens - cached_tokens, and what `prompt_per_s` counts."""
     is_child: bool = False

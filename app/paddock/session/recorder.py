@@ -14,14 +14,16 @@ from typing import Any
 
 from paddock.hardware.model import Reading
 from paddock.server.model import Exit, LogLine, State
+from paddock.session.joining import Joiner
 from paddock.session.log import Fact, LogParser
 from paddock.session.memory import ActualMemory
 from paddock.session.model import Event, Request, Sample
+from paddock.session.proxy import Exchange
 from paddock.session.requests import RequestTracker
 from paddock.session.series import Series
 from paddock.text import Text
 
-Row = Sample | Request | Event
+Row = Sample | Request | Event | Exchange
 
 
 @dataclass
@@ -87,6 +89,10 @@ class Recorder:
         self._lock = threading.RLock()
         self._parser = LogParser()
         self._tracker = RequestTracker()
+        self._joiner = Joiner(self._joined)
+        self._arrivals: dict[int, float] = {}
+        self._joins: dict[int, int] = {}
+        self._proxied = False
         self._lines: deque[LogLine] = deque(maxlen=keep_lines)
         self._line_count = 0
         self._requests: dict[int, Request] = {}
@@ -124,6 +130,7 @@ class Recorder:
             if state in (State.STOPPED, State.FAILED, State.CRASHED):
                 for request in self._tracker.close(t - self.t0, state is State.CRASHED):
                     self._keep(request)
+                self._settle(math.inf)
             self._event(Event(t - self.t0, "state", state.value, data))
 
     def on_line(self, line: LogLine) -> None:
@@ -150,6 +157,7 @@ class Recorder:
                 return
             self._sample = row
             self._end_history(self.t0 + row.t)
+            self._settle(row.t)
             self.series.append(row.t, sample_columns(row))
             self._sink(row)
             if row.reading is not None and row.reading.t != self._reading_t:
@@ -168,6 +176,33 @@ class Recorder:
     def event(self, kind: str, text: str, **data: Any) -> None:
         with self._lock:
             self._event(Event(self._clock() - self.t0, kind, text, data))
+
+    def exchange(self, exchange: Exchange) -> None:
+        """What the recording proxy tells, when an exchange begins and when it is over."""
+        with self._lock:
+            self._proxied = True
+            now = self._clock() - self.t0
+            exchange.t_start = self._arrivals.pop(exchange.id, now - (exchange.total_s or 0.0))
+            if exchange.outcome == "active":
+                self._arrivals[exchange.id] = exchange.t_start
+            self._sink(exchange)
+            if exchange.outcome != "active":
+                self._joiner.exchange(exchange)
+
+    def _settle(self, now: float) -> None:
+        for exchange in self._joiner.settle(now):
+            if exchange.generates:
+                self._keep(self._tracker.never_ran(exchange))
+
+    def _joined(self, request: Request) -> None:
+        """A request's exchange is known now."""
+        assert request.exchange is not None
+        self._joins[request.number] = request.exchange
+        if request.number in self._requests:
+            self._requests[request.number] = request
+            self._revision += 1
+            self._shown = None
+        self._sink(request)
 
     # What comes of it
 
@@ -207,9 +242,13 @@ class Recorder:
         self._tokens[request.number] = request.generated_tokens or 0
         if request.t_end is not None:
             self._last_request = request
+            request.exchange = self._joins.get(request.number, request.exchange)
+            if self._proxied and request.exchange is None:
+                self._joiner.request(copy.copy(request))
         while len(self._requests) > self._keep_requests + self._tracker.active:
             oldest = next(iter(self._requests))
             del self._requests[oldest]
+            self._joins.pop(oldest, None)
             self._tokens_forgotten += self._tokens.pop(oldest, 0)
         self._revision += 1
         self._shown = None

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from paddock.session.log import Fact
 from paddock.session.model import Request, Sample, SlotSample
+from paddock.session.proxy import Exchange
 
 _DONE, _CANCELLED, _FAILED = "done", "cancelled", "failed"
 
@@ -56,6 +57,18 @@ class RequestTracker:
         if request is None or fact.task is None:
             return []
         return [copy.copy(request)] if self._apply(request, fact, fact.task) else []
+
+    def never_ran(self, exchange: Exchange) -> Request:
+        """A request that the proxy saw and no slot took, or none that log or counters told of."""
+        self._count += 1
+        e, start = exchange, exchange.t_start or 0.0
+        return Request(
+            self._count, None, e.slot, start, t_end=start + (e.total_s or 0.0), prompt_tokens=e.prompt_tokens,
+            t_first_token=None if e.first_token_s is None else start + e.first_token_s,
+            cached_tokens=e.cached_tokens, evaluated_tokens=e.evaluated_tokens, generated_tokens=e.generated_tokens,
+            prompt_per_s=e.prompt_per_s, generation_per_s=e.generation_per_s, ttft_s=e.first_token_s,
+            draft_tokens=e.draft_tokens, accepted_tokens=e.accepted_tokens, status=e.outcome, source="proxy",
+            error=e.error, exchange=e.id)
 
     def _launch(self, fact: Fact) -> list[Request]:
         assert fact.task is not None

@@ -17,6 +17,7 @@ from typing import Any
 from paddock.errors import AppError
 from paddock.hardware.model import DeviceReading, Reading
 from paddock.session.model import Event, Request, Sample, SlotSample
+from paddock.session.proxy import Exchange
 from paddock.session.series import Series
 from paddock.store import reading
 from paddock.store.planform import plan_table
@@ -32,12 +33,18 @@ _Item = tuple[Work, Future[Any] | None]
 
 _REQUEST = ("number", "task", "slot", "t_start", "t_end", "t_first_token", "prompt_tokens", "cached_tokens",
             "evaluated_tokens", "generated_tokens", "prompt_per_s", "generation_per_s", "ttft_s", "draft_tokens",
-            "accepted_tokens", "context_used", "truncated", "is_child", "status", "source", "error", "exchange", "image_ms")
+            "accepted_tokens", "context_used", "truncated", "is_child", "status", "source", "error", "exchange",
+            "image_ms")
 _SAMPLE = ("generation_per_s", "prompt_per_s", "context_used", "requests_processing", "requests_waiting", "acceptance")
 _READING = ("cpu_pct", "ram_used_bytes", "ram_available_bytes", "swap_used_bytes", "process_cpu_pct",
             "process_rss_bytes")
 _DEVICE = ("used_bytes", "free_bytes", "process_bytes", "utilisation_pct", "memory_utilisation_pct", "sm_clock_mhz",
            "memory_clock_mhz", "power_w", "temperature_c", "pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s")
+_EXCHANGE = ("id", "start_utc", "t_start", "method", "path", "generates", "client", "user_agent", "model", "images",
+             "request_bytes", "response_bytes", "status", "first_byte_s", "first_token_s", "total_s", "client_wait_s",
+             "gap_median_s", "gap_p95_s", "gap_longest_s", "prompt_tokens", "cached_tokens", "evaluated_tokens",
+             "generated_tokens", "reasoning_chunks", "reused", "prompt_per_s", "generation_per_s", "draft_tokens",
+             "accepted_tokens", "slot", "finish", "outcome", "error")
 _SLOT = ("phase", "task", "context_used", "context_limit", "prompt_done", "generated", "generation_per_s",
          "prompt_per_s")
 
@@ -49,6 +56,7 @@ def _insert(table: str, columns: Sequence[str], verb: str = "INSERT OR REPLACE")
 _INSERT_REQUEST = _insert("request", ("session_id", *_REQUEST))
 _INSERT_SAMPLE = _insert("system_sample", ("session_id", "t", *_SAMPLE, "answered", "sleeping", *_READING))
 _INSERT_DEVICE = _insert("device_sample", ("session_id", "t", "device", *_DEVICE, "throttle"))
+_INSERT_EXCHANGE = _insert("exchange", ("session_id", *_EXCHANGE, "settings"))
 _INSERT_SLOT = _insert("slot_sample", ("session_id", "t", "slot", *_SLOT))
 
 
@@ -209,12 +217,14 @@ class Database:
         """The server's state changed while the session goes on."""
         self._update(session_id, state=state)
 
-    def row(self, session_id: int, row: Sample | Request | Event) -> None:
+    def row(self, session_id: int, row: Sample | Request | Event | Exchange) -> None:
         """Whatever a `Recorder`'s sink is given."""
         if isinstance(row, Sample):
             self.sample(session_id, row)
         elif isinstance(row, Request):
             self.request(session_id, row)
+        elif isinstance(row, Exchange):
+            self.exchange(session_id, row)
         else:
             self.event(session_id, row)
 
@@ -255,6 +265,18 @@ class Database:
         """Insert or replace by number."""
         row = (session_id, *(_value(getattr(request, name)) for name in _REQUEST))
         self._do(lambda c: c.execute(_INSERT_REQUEST, row))
+
+    def exchange(self, session_id: int, exchange: Exchange) -> None:
+        """Insert or replace by id; its texts too, where it has them."""
+        row = (session_id, *(_value(getattr(exchange, name)) for name in _EXCHANGE), to_json(exchange.settings))
+        texts = (session_id, exchange.id, _value(exchange.request_text), _value(exchange.response_text))
+
+        def work(c: sqlite3.Connection) -> None:
+            c.execute(_INSERT_EXCHANGE, row)
+            if texts[2] is not None or texts[3] is not None:
+                c.execute("INSERT OR REPLACE INTO exchange_text VALUES (?, ?, ?, ?)", texts)
+
+        self._do(work)
 
     def event(self, session_id: int, event: Event) -> None:
         row = (session_id, event.t, event.kind, _value(event.text), to_json(event.data) if event.data else None)

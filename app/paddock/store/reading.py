@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import psutil
 
 from paddock.errors import AppError
 from paddock.session.model import Event, Request
+from paddock.session.proxy import Exchange
 from paddock.session.series import Series
 from paddock.store.functions import add_functions, hint_for
 from paddock.store.planform import read_plan
@@ -62,6 +64,7 @@ def session(connection: sqlite3.Connection, session_id: int) -> SessionDetail:
         model_facts=_json(row["model_facts"]), engine_facts=_json(row["engine_facts"]),
         plan=read_plan(plan) if plan is not None else None, machine=_json(row["machine"]),
         estimate=_json(row["estimate"]), actual=_json(row["actual"]), requests=requests(connection, session_id),
+        exchanges=exchanges(connection, session_id),
         events=events(connection, session_id), log_excerpt=excerpt["text"] if excerpt else None)
 
 
@@ -78,6 +81,18 @@ def requests(connection: sqlite3.Connection, session_id: int) -> tuple[Request, 
         del values["session_id"]
         values["truncated"], values["is_child"] = bool(values["truncated"]), bool(values["is_child"])
         out.append(Request(**values))
+    return tuple(out)
+
+
+def exchanges(connection: sqlite3.Connection, session_id: int) -> tuple[Exchange, ...]:
+    rows = connection.execute("SELECT e.*, t.request AS request_text, t.response AS response_text FROM exchange e "
+                              "LEFT JOIN exchange_text t ON t.session_id = e.session_id AND t.id = e.id "
+                              "WHERE e.session_id = ? ORDER BY e.id", (session_id,))
+    out = []
+    for row in rows:
+        values: dict[str, Any] = {f.name: row[f.name] for f in fields(Exchange)}
+        values["settings"] = _json(row["settings"]) or {}
+        out.append(Exchange(**values))
     return tuple(out)
 
 

@@ -12,6 +12,7 @@ import psutil
 
 from paddock.launch.model import Plan
 from paddock.session.model import Event, Request
+from paddock.session.proxy import Exchange
 
 INTERRUPTED = "interrupted"
 ENDED = ("stopped", "failed", "crashed", INTERRUPTED)
@@ -96,15 +97,18 @@ class SessionDetail:
     requests: tuple[Request, ...]
     events: tuple[Event, ...]
     log_excerpt: str | None
+    exchanges: tuple[Exchange, ...] = ()
+    """What the recording proxy saw; `Request.exchange` is an id of these."""
 
     def as_dict(self) -> dict[str, Any]:
         """The form of `sessions show --json`: the list's keys, `requests` being the rows themselves."""
         keys = ("number", "slot", "t_start", "t_end", "prompt_tokens", "cached_tokens", "evaluated_tokens",
                 "generated_tokens", "prompt_per_s", "generation_per_s", "ttft_s", "draft_tokens", "accepted_tokens",
-                "context_used", "status", "source", "error")
+                "context_used", "status", "source", "error", "exchange", "image_ms")
         return self.row.as_dict() | {
             "requests": [{key: getattr(r, key) for key in keys} for r in self.requests],
             "estimate": self.estimate, "actual": self.actual, "profile": self.row.profile,
             "command": list(self.command), "environment": self.environment, "exit_code": self.row.exit_code,
-            "reason": self.row.reason, "events": [asdict(e) for e in self.events], "machine": self.machine,
+            "reason": self.row.reason, "events": [asdict(e) for e in self.events],
+            "exchanges": [asdict(e) for e in self.exchanges], "machine": self.machine,
             "model_facts": self.model_facts, "engine_facts": self.engine_facts}

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paddock.errors import AppError
 from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor
-from paddock.session.proxy import Exchange, RecordingProxy
+from paddock.session.proxy import RecordingProxy
 from paddock.text import Text
 from paddock.work import fit_log, ledger
 from paddock.work.fit_log import FitOutcome
@@ -122,13 +122,14 @@ class Run:
         """Ask the server to stop; returns at once; idempotent."""
         self.supervisor.stop()
 
-    def open_proxy(self, port: int = 0) -> str:
+    def open_proxy(self, port: int = 0, *, keep_texts: bool = False) -> str:
         """Put the recording proxy in front (0: any free port); returns the address for clients. Blocks for a moment.
 
-        Each exchange becomes an event of the session, without any text of it. AppError where the port cannot be had.
+        Each exchange is recorded with the session, and with `keep_texts` what was asked and answered too: the person's
+        own word, for this session. AppError where the port cannot be had.
         """
         if self.proxy is None:
-            proxy = RecordingProxy(self.url, self._exchanged, port)
+            proxy = RecordingProxy(self.url, self.recorder.exchange, port, keep_texts=keep_texts)
             proxy.start()
             self.proxy = proxy
         return self.proxy.url
@@ -138,10 +139,6 @@ class Run:
         proxy, self.proxy = self.proxy, None
         if proxy is not None:
             proxy.stop()
-
-    def _exchanged(self, exchange: Exchange) -> None:
-        if exchange.outcome != "active":
-            self.recorder.event("exchange", f"{exchange.method} {exchange.path}", **asdict(exchange))
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the end, with everything recorded; False when the time was over first."""

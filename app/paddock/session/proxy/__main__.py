@@ -1,4 +1,7 @@
-"""python -m paddock.session.proxy UPSTREAM PORT: the proxy's own process. JSON lines on stdout; ends with its stdin."""
+"""python -m paddock.session.proxy UPSTREAM PORT [texts]: the proxy's own process.
+
+JSON lines on stdout; ends with its stdin.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def _tell(exchange: Exchange) -> None:
     _say(exchange.as_json())
 
 
-async def _serve(upstream: str, port: int) -> None:
+async def _serve(upstream: str, port: int, keep_texts: bool) -> None:
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -30,7 +33,8 @@ async def _serve(upstream: str, port: int) -> None:
         sys.stdin.buffer.read()
         loop.call_soon_threadsafe(over.set)
 
-    runner = web.AppRunner(Relay(upstream, _tell).app(), handler_cancellation=True, access_log=None)
+    relay = Relay(upstream, _tell, keep_texts=keep_texts)
+    runner = web.AppRunner(relay.app(), handler_cancellation=True, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, shutdown_timeout=1.0)
     try:
@@ -47,4 +51,4 @@ async def _serve(upstream: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(_serve(sys.argv[1], int(sys.argv[2]), "texts" in sys.argv[3:]))

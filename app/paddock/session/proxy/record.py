@@ -51,6 +51,15 @@ class Exchange:
     outcome: str = "active"
     """active, done, cancelled (the client left), failed (the server broke off or answered with an error)."""
     error: str | None = None
+    images: int = 0
+    """Pictures (and sounds) in the request."""
+    reused: str | None = None
+    """Why the prompt was, or was not, taken from the cache: see `reuse`."""
+    request_text: str | None = None
+    response_text: str | None = None
+    """Only with the person's word (`--keep-texts`)."""
+    t_start: float | None = None
+    """Its arrival in seconds since the session's start; set where it is recorded."""
 
     @property
     def generates(self) -> bool:
@@ -68,8 +77,9 @@ class Reader:
     LIMIT = 8 << 20
     """A body without streaming is kept up to this size, to read its timings at the end."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, keep_texts: bool = False) -> None:
         self._exchange = exchange
+        self._texts: list[str] | None = [] if keep_texts else None
         self._stream = False
         self._rest = b""
         self._body: list[bytes] = []
@@ -105,6 +115,8 @@ class Reader:
         if not isinstance(chunk, dict):
             return
         self._learn(chunk)
+        if self._texts is not None:
+            self._texts += _texts(chunk)
         kind = _content(chunk)
         if kind:
             self._arrivals.append(t)
@@ -121,9 +133,13 @@ class Reader:
                 document = None
             if isinstance(document, dict):
                 self._learn(document)
+                if self._texts is not None:
+                    self._texts += _texts(document)
                 if _content(document) and self._exchange.generates:
                     self._exchange.first_token_s = None  # it came all at once: the first token cannot be told
         self._exchange.total_s = t
+        if self._texts:
+            self._exchange.response_text = "".join(self._texts)
         gaps = [b - a for a, b in zip(self._arrivals, self._arrivals[1:], strict=False)]
         if gaps:
             gaps.sort()
@@ -176,8 +192,30 @@ def _content(chunk: Mapping[str, Any]) -> str | None:
     return None
 
 
-def read_settings(body: bytes, exchange: Exchange) -> None:
-    """Model and sampling settings of a request's JSON body; texts are not looked at."""
+def _texts(chunk: Mapping[str, Any]) -> list[str]:
+    """What was said, thoughts included, in order."""
+    parts: list[Any] = [chunk]
+    for choice in chunk.get("choices") or ():
+        if isinstance(choice, dict):
+            parts += [choice.get("delta") or choice.get("message") or {}, choice]
+    keys = ("reasoning_content", "content", "text")
+    found = (part.get(key) for part in parts if isinstance(part, dict) for key in keys)
+    return [text for text in found if isinstance(text, str)]
+
+
+_MEDIA = ("image_url", "input_audio", "input_image", "image", "video_url", "input_video")
+
+
+def _media(document: Mapping[str, Any]) -> int:
+    """Parts of the messages that are pictures or sounds."""
+    messages = document.get("messages")
+    contents = [m.get("content") for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    return sum(1 for parts in contents if isinstance(parts, list) for part in parts
+               if isinstance(part, dict) and part.get("type") in _MEDIA)
+
+
+def read_settings(body: bytes, exchange: Exchange, keep_texts: bool = False) -> None:
+    """Model and sampling settings of a request's JSON body; its texts are looked at only with `keep_texts`."""
     exchange.request_bytes = len(body)
     try:
         document = json.loads(body) if body[:1] == b"{" else None
@@ -186,4 +224,7 @@ def read_settings(body: bytes, exchange: Exchange) -> None:
     if isinstance(document, dict):
         model = document.get("model")
         exchange.model = model if isinstance(model, str) else None
+        exchange.images = _media(document)
+        if keep_texts:
+            exchange.request_text = body.decode("utf-8", "replace")
         exchange.settings = {k: document[k] for k in SETTINGS if isinstance(document.get(k), str | int | float | bool)}

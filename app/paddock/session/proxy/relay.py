@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -25,8 +26,9 @@ class Relay:
     """Passes requests to `upstream` and tells `sink` of each exchange: once when it begins, once when it is over."""
 
     def __init__(self, upstream: str, sink: Callable[[Exchange], None],
-                 clock: Callable[[], float] = time.monotonic) -> None:
+                 clock: Callable[[], float] = time.monotonic, keep_texts: bool = False) -> None:
         self._upstream = upstream.rstrip("/")
+        self._keep_texts = keep_texts
         self._sink, self._clock = sink, clock
         self._numbers = itertools.count(1)
         self._session: aiohttp.ClientSession | None = None
@@ -50,12 +52,13 @@ class Relay:
         refusal = _refused(request)
         if refusal:
             raise web.HTTPForbidden(text=refusal)
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await self._two_ways(request)
         start = self._clock()
-        exchange = Exchange(next(self._numbers), datetime.now(UTC).isoformat(timespec="milliseconds"), request.method,
-                            request.path, request.remote or "", request.headers.get("User-Agent"))
-        reader = Reader(exchange)
+        exchange = self._begin(request)
+        reader = Reader(exchange, self._keep_texts)
         body = await request.read() if request.can_read_body else b""
-        read_settings(body, exchange)
+        read_settings(body, exchange, self._keep_texts)
         self._sink(exchange)
         try:
             response = await self._pass_on(request, body, exchange, reader, start)
@@ -97,6 +100,74 @@ class Relay:
                 exchange.client_wait_s += self._clock() - before
             await response.write_eof()
             return response
+
+
+    async def _two_ways(self, request: web.Request) -> web.StreamResponse:
+        """A WebSocket: its messages pass both ways. Any other Upgrade is not taken up, as RFC 9110 (7.8) allows."""
+        assert self._session is not None
+        exchange = self._begin(request)
+        start = self._clock()
+        protocols = [p.strip() for p in request.headers.get("Sec-WebSocket-Protocol", "").split(",") if p.strip()]
+        headers = [(k, v) for k, v in request.headers.items()
+                   if k.lower() not in HOP and not k.lower().startswith("sec-websocket-")]
+        try:
+            async with self._session.ws_connect(self._upstream + request.raw_path, headers=headers, autoping=False,
+                                                protocols=protocols, max_msg_size=BODY_LIMIT) as server:
+                client = web.WebSocketResponse(autoping=False, max_msg_size=BODY_LIMIT,
+                                               protocols=[server.protocol] if server.protocol else [])
+                await client.prepare(request)
+                exchange.status = 101
+                exchange.first_byte_s = self._clock() - start
+                try:
+                    await _until_one_closes(client, server)
+                finally:
+                    # A client that said goodbye and hung up at once has our handler cancelled: it is over all the same.
+                    exchange.outcome = "cancelled" if client.close_code in (None, 1006) else "done"
+                return client
+        except aiohttp.WSServerHandshakeError as error:
+            exchange.outcome, exchange.status, exchange.error = "failed", error.status, error.message
+            return web.Response(status=error.status)
+        except aiohttp.ClientError as error:
+            exchange.outcome, exchange.status, exchange.error = "failed", 502, str(error) or type(error).__name__
+            return web.Response(status=502)
+        finally:
+            if exchange.outcome == "active":
+                exchange.outcome = "cancelled"
+            exchange.total_s = self._clock() - start
+            self._sink(exchange)
+
+    def _begin(self, request: web.Request) -> Exchange:
+        return Exchange(next(self._numbers), datetime.now(UTC).isoformat(timespec="milliseconds"), request.method,
+                        request.path, request.remote or "", request.headers.get("User-Agent"))
+
+
+async def _until_one_closes(client: Any, server: Any) -> None:
+    """Messages both ways; when one side closes, the other is closed the same way."""
+    ways = {asyncio.ensure_future(_messages(client, server)): (client, server),
+            asyncio.ensure_future(_messages(server, client)): (server, client)}
+    try:
+        over, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for way in over:
+            source, target = ways[way]
+            if way.exception() is None:
+                await target.close(code=source.close_code or aiohttp.WSCloseCode.OK)
+    finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+
+
+async def _messages(source: Any, target: Any) -> None:
+    """Everything that `source` says, told to `target`, until it is closed."""
+    async for message in source:
+        if message.type is aiohttp.WSMsgType.TEXT:
+            await target.send_str(message.data)
+        elif message.type is aiohttp.WSMsgType.BINARY:
+            await target.send_bytes(message.data)
+        elif message.type is aiohttp.WSMsgType.PING:
+            await target.ping(message.data)
+        elif message.type is aiohttp.WSMsgType.PONG:
+            await target.pong(message.data)
 
 
 def _refused(request: web.Request) -> str | None:

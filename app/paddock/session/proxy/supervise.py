@@ -22,8 +22,10 @@ class RecordingProxy:
     start: AppError where the port cannot be had. stop: idempotent; open streams are cut after a second.
     """
 
-    def __init__(self, upstream: str, sink: Callable[[Exchange], None], port: int = 0) -> None:
+    def __init__(self, upstream: str, sink: Callable[[Exchange], None], port: int = 0, *,
+                 keep_texts: bool = False) -> None:
         self.upstream = upstream
+        self.keep_texts = keep_texts
         self.port = port
         self._sink = sink
         self._process: subprocess.Popen[str] | None = None
@@ -41,7 +43,8 @@ class RecordingProxy:
     def start(self) -> None:
         """Blocks until it listens (well under a second)."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "paddock.session.proxy", self.upstream, str(self.port)], stdin=subprocess.PIPE,
+            [sys.executable, "-m", "paddock.session.proxy", self.upstream, str(self.port),
+             *(["texts"] if self.keep_texts else [])], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8", errors="replace")
         timer = threading.Timer(START_S, self._process.kill)
         timer.start()
