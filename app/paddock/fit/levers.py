@@ -350,7 +350,7 @@ class _Reading:
         devices = self.names("device")
         draft = Levers(
             **common,
-            batch=min(batch, ubatch) if embeddings and ubatch else batch,
+            batch=min(batch, ubatch) if embeddings else batch,
             devices=self.names("spec-draft-device") if "spec-draft-device" in self.found else devices,
             gpu_layers=self.layers("spec-draft-ngl"),
             overrides=tuple(self.small),
@@ -359,7 +359,7 @@ class _Reading:
         )
         return Levers(
             **common,
-            batch=min(batch, ubatch) if embeddings and ubatch else batch,
+            batch=min(batch, ubatch) if embeddings else batch,
             devices=devices,
             gpu_layers=self.layers("gpu-layers"),
             overrides=tuple(self.main),

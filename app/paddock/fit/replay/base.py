@@ -246,7 +246,11 @@ class Base:
         return cur
 
     def lnorm(self, layer: int, name: str, x: Tensor, layer_norm: bool = False) -> Node:
-        return self.norm(x, self.lw(layer, name + ".weight"), self.lw(layer, name + ".bias"), layer_norm)
+        """A norm with a block's own weights, which llama.cpp hints to the block's device."""
+        within, self.layer = self.layer, layer
+        out = self.norm(x, self.lw(layer, name + ".weight"), self.lw(layer, name + ".bias"), layer_norm)
+        self.layer = within
+        return out
 
     def heads_view(self, x: Tensor, head: int, heads: int) -> View:
         return self.g.view(x, head, heads, self.u)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from paddock.fit.architectures import names
+from paddock.fit.placement import RefusedError
 from paddock.fit.replay.attending import Attending
 from paddock.fit.replay.nodes import F32, I32, KEEP, Node, NotDescribedError, Tensor
 from paddock.fit.replay.runs import shortened
+from paddock.text import Text
 
 _FFN_SCALES = names("""bitnet clef cohere2 cohere2moe deepseek32 dflash dots3note gemma4 glm-dsa hy_v3 llama
 mistral3 nanbeige nemotron_h nemotron_h_moe qwen3 qwen35""")
@@ -305,6 +307,15 @@ class Build(Attending):
         cur: Tensor = x
         classed = self.shape.integers.get("classifier.pooling_type", 1 if self.arch == "modern-bert" else 0)
         by_mean = kind == "mean" or (kind == "rank" and classed == 1)
+        if by_mean and x.ne[1] != self.u:
+            raise RefusedError(
+                Text(
+                    "--pooling mean needs a micro-batch that divides by the {slots} slots ({tokens} does not): "
+                    "llama.cpp aborts.",
+                    slots=self.sizes.slots,
+                    tokens=x.ne[1],
+                )
+            )
         if by_mean:
             weights = g.input(F32, self.u, self.sizes.slots)
             cur = g.new([g.cont(g.view(x, x.ne[1], x.ne[0], size=x.size)), weights], x.ne[0], self.sizes.slots)

@@ -8,6 +8,7 @@ from paddock.fit import closed
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
+from paddock.fit.quants import QUANTISED
 from paddock.fit.replay import (
     compressed,
     dense,
@@ -18,6 +19,7 @@ from paddock.fit.replay import (
     hyper,
     linear,
     mla,
+    msa,
     mtp,
     own,
     plan,
@@ -31,9 +33,10 @@ from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
 _PROBED = hybrid.GRAPHED | linear.GRAPHED | hyper.GRAPHED | qsa.GRAPHED | compressed.GRAPHED
-_ROOMS = (dense, mla, hybrid, gemma, encoders, rwkv, linear, hyper, own, qsa, dots, compressed)
+_ROOMS = (dense, mla, hybrid, gemma, encoders, rwkv, linear, hyper, own, msa, qsa, dots, compressed)
 _BUILDERS: dict[str, Callable[[Build], None]] = {arch: room.build for room in _ROOMS for arch in room.GRAPHED}
 """Who builds the graph of each architecture."""
+_EXPERTS = ("exps.weight", "exps.bias", "exps.scale")
 
 
 def _grow(b: Build) -> None:
@@ -79,19 +82,15 @@ def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> froze
     Only architectures where a probe can find one are probed here (llama-context.cpp, resolve_fused_ops).
     """
     placement = weights.placement
-    if levers.flash == "auto" and not scratch.attends(shape, sizes, placement):
+    auto = levers.flash == "auto" and sizes.type_v not in QUANTISED
+    if auto and not scratch.attends(shape, sizes, placement):
         return frozenset({"flash"})
-    if (
-        shape.architecture not in _PROBED
-        or sizes.mtp
-        or not placement.devices
-        or (sizes.kv_offload and HOST not in placement.layer_device)
-    ):
+    if not placement.devices or not _doubtful(shape, sizes, weights):
         return frozenset()
     lost: frozenset[str] = frozenset()
     wrong: set[str] | None = None
     for kind in ("flash", "pre", "comb", "post"):
-        if kind == "flash" and levers.flash != "auto":
+        if kind == "flash" and not auto:
             continue
         if wrong is None:
             wrong = _misplaced(shape, sizes, weights, lost)
@@ -99,6 +98,18 @@ def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> froze
             lost |= {kind}
             wrong = None
     return lost
+
+
+def _doubtful(shape: Shape, sizes: Sizes, weights: Weights) -> bool:
+    """Whether a fused operation could lie elsewhere: states beside caches on the CPU, or weights moved out of a layer.
+
+    Experts alone can be moved without that: what reads the cache is not their neighbour.
+    """
+    placement = weights.placement
+    if shape.architecture in _PROBED and not sizes.mtp and (not sizes.kv_offload or HOST in placement.layer_device):
+        return True
+    names = weights.index.names
+    return any(not names[i].endswith(_EXPERTS) and weights.index.homes[i] >= 0 for i in weights.moved)
 
 
 def _misplaced(shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str]) -> set[str]:
