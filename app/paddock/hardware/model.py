@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paddock.hardware.pressure import HostPressure
 from paddock.text import Text
 
 
@@ -110,3 +111,5 @@ class Reading:
     """Of the asked process tree, in percent of one core."""
     process_rss_bytes: float
     devices: tuple[DeviceReading, ...]
+    pressure: HostPressure | None = None
+    """Processor time and memory that the host is short of."""

@@ -6,12 +6,14 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
 from paddock.hardware import host
 from paddock.hardware.drivers import Card, Driver, all_cards, key_of
 from paddock.hardware.model import Device, DeviceReading, Machine, Reading
+from paddock.hardware.pressure import PressureReader
 from paddock.hardware.processes import ProcessTree
 from paddock.hardware.surveying import open_drivers
 
@@ -44,7 +46,9 @@ class Readings:
         *,
         open_with: Callable[[], tuple[Sequence[Driver], object]] = open_drivers,
         clock: Callable[[], float] = time.monotonic,
+        files: Sequence[Path] = (),
     ) -> None:
+        """`files`: the model's, whose part in the page cache is looked at."""
         self._devices = machine.devices
         self._tree = ProcessTree(pids, clock)
         self._open_with = open_with
@@ -57,6 +61,7 @@ class Readings:
         self._pcie: dict[str, _Throughput] = {}
         self._pcie_turn = 0
         self._cpu = host.CpuLoad()
+        self._pressure = PressureReader(files)
 
     def read(self) -> Reading:
         """The machine at this moment. Takes about a millisecond; 40 ms once a second where PCIe traffic is told."""
@@ -73,6 +78,7 @@ class Readings:
             swap_used_bytes=_swap_used(),
             process_cpu_pct=process.cpu_pct,
             process_rss_bytes=process.rss_bytes,
+            pressure=self._pressure.read(now, process.pids),
             devices=tuple(
                 self._device(device, now, process.pids, float(total), float(available)) for device in self._devices),
         )

@@ -377,6 +377,8 @@ def reading_columns(reading: Reading) -> dict[str, float]:
         "process_cpu_pct": reading.process_cpu_pct,
         "process_rss_bytes": reading.process_rss_bytes,
     }
+    if reading.pressure is not None:
+        row |= {name: value for name, value in vars(reading.pressure).items() if isinstance(value, float)}
     for device in reading.devices:
         for name, value in vars(device).items():
             if isinstance(value, float | int) and not isinstance(value, bool):
