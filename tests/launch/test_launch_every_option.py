@@ -36,7 +36,7 @@ FILES = {
     "api-key-file": "k\n", "ui-config-file": "{}", "mcp-servers-config": '{"mcpServers": {}}', "models-preset": "",
 }
 UNREACHABLE = "rpc"
-"""It connects while it is read: an address at which nobody listens ends the program (C101)."""
+"""It connects while it is read: an address at which nobody listens ends the program."""
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def _port(wish: _Wish) -> Addition | None:
 
 
 def _slots(wish: _Wish) -> Addition | None:
-    """Says aloud what `-np auto` means (C052); where sharing is turned off, auto would overrule it: a check says so."""
+    """Says aloud what `-np auto` means; where sharing is turned off, auto would overrule it: a check says so."""
     shared = wish.resolved.text("kv-unified")
     if wish.sets("parallel") or is_router(wish.resolved) or shared in ("off", "0", "false", "disabled"):
         return None

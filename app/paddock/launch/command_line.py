@@ -140,7 +140,7 @@ def _environment(
         out.update(addition.environment)
     out.update(pair for pair in plan.environment if pair[0] not in secret_reference.SECRET_VARIABLES)
     out.update(parts.secret_env)
-    # An empty LLAMA_ARG_* is not "unset" for llama.cpp but a bad number (C088).
+    # An empty LLAMA_ARG_* is not "unset" for llama.cpp but a bad number.
     return {name: value for name, value in out.items() if value or not name.startswith("LLAMA_ARG_")}
 
 

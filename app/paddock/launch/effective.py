@@ -1,4 +1,4 @@
-"""What a server will really do, read from its final words: the last one wins, and the environment counts (C105)."""
+"""What a server will really do, read from its final words: the last one wins, and the environment counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paddock.launch.parsing import read_settings
 
 DEFAULT_PORT = 8080
 AUTO_SLOTS = 4
-"""What `-np auto` means in builds that have it: four slots that share one context (C052)."""
+"""What `-np auto` means in builds that have it: four slots that share one context."""
 _ON = frozenset(("on", "enabled", "true", "1"))
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _PRESETS = frozenset(option.id for option in CATALOGUE
@@ -103,7 +103,7 @@ class Resolved:
         setting = self.plan.find(option.id)
         if setting is not None and (setting.values or option.is_switch):
             return setting.value if setting.values else ("on" if setting.on else "off")
-        # An empty variable is removed for the child (C088), so it sets nothing.
+        # An empty variable is removed for the child, so it sets nothing.
         if option.env and (value := self.environment.get(option.env)):
             return value
         if option.env and option.kind is Kind.PAIR:

@@ -42,7 +42,7 @@ def engine_option(option: Option, engine: Engine | None) -> EngineOption | None:
 def write(setting: Setting, engine: Engine | None) -> tuple[str, ...]:
     """The words of one setting, values as they stand in the plan.
 
-    An option that this engine takes only without a value (`-fa` of old builds, C083) is written bare for "on" and left
+    An option that this engine takes only without a value (`-fa` of old builds) is written bare for "on" and left
     out for anything else.
     """
     option = CATALOGUE.get(setting.option)

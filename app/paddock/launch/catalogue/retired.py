@@ -1,4 +1,4 @@
-"""Options that current builds refuse, kept so that old profiles and old guides are understood (C084, C086, C139)."""
+"""Options that current builds refuse, kept so that old profiles and old guides are understood."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ NEVER: dict[str, tuple[tuple[str, str | None], ...]] = {
     "--temp-limit": (),
     "--power-limit": (),
 }
-"""Flags that guides, other programs and launchers name but llama.cpp's server has not (C085): what to set instead."""
+"""Flags that guides, other programs and launchers name but llama.cpp's server has not: what to set instead."""
 
 _DRIVER = Text("Set a limit in the driver (nvidia-smi -pl for its power); llama.cpp has none.")
 ELSEWHERE: dict[str, Text] = {

@@ -1,10 +1,10 @@
-"""KV cache formats against flash attention, head sizes and model families (C107)."""
+"""KV cache formats against flash attention, head sizes and model families."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paddock.launch.catalogue import CATALOGUE
+from paddock.launch.catalogue import CATALOGUE, KV_TYPES
 from paddock.launch.checks.question import Question, error, hint, warning
 from paddock.launch.model import Issue
 from paddock.text import Text
@@ -13,6 +13,8 @@ BLOCK = 32
 """Values in one block of every quantised cache format."""
 _PLAIN = frozenset(("f32", "f16", "bf16"))
 _ON = (("flash-attn", ("on",)),)
+_KERNELS = frozenset((("f16", "f16"), ("bf16", "bf16"), ("q8_0", "q8_0"), ("q4_0", "q4_0")))
+"""(K, V) with attention kernels in builds for CUDA that nobody changed."""
 
 
 def _types(q: Question) -> tuple[str, str]:
@@ -58,18 +60,20 @@ def is_latent(q: Question) -> bool:
 
 
 def same_types(q: Question) -> Iterator[Issue]:
-    """MLA models have one cache, so K and V must agree; elsewhere CUDA is slow with unlike types."""
+    """MLA models have one cache, so K and V must agree. On CUDA a pair without a kernel of its own is converted to f16
+    at each step; which pairs are compiled is said by GGML_CUDA_FA_QUANTS (ggml/CMakeLists.txt, fattn.cu)."""
     k, v = _types(q)
-    if k == v:
-        return
-    if is_latent(q):
+    if k != v and is_latent(q):
         yield error("cache-types-differ", "cache-type-v",
                     Text("This model keeps keys and values in one cache: -ctk {k} and -ctv {v} must be the same.",
                          k=k, v=v), Text("Use {k} for both.", k=k), (("cache-type-v", (k,)),))
-    elif q.devices and any(d.kind == "cuda" for d in q.devices):
+    elif q.devices and any(d.kind == "cuda" for d in q.devices) and not q.flash_attention_off \
+            and {k, v} <= set(KV_TYPES) and ("f16" if k == "f32" else k, "f16" if v == "f32" else v) not in _KERNELS:
         yield warning("cache-types-slow", "cache-type-v",
-                      Text("On CUDA, attention over unlike types for K ({k}) and V ({v}) is slow.", k=k, v=v),
-                      Text("Use {k} for both.", k=k), (("cache-type-v", (k,)),))
+                      Text("Usual builds for CUDA have no attention kernel for K in {k} with V in {v}: both are "
+                           "converted at each step, which is slow. Engines built with GGML_CUDA_FA_QUANTS=all have it.",
+                           k=k, v=v),
+                      Text("Use q8_0 for both, or f16."), (("cache-type-k", ("q8_0",)), ("cache-type-v", ("q8_0",))))
 
 
 def head_sizes(q: Question) -> Iterator[Issue]:

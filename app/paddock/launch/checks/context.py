@@ -54,7 +54,7 @@ def batches(q: Question) -> Iterator[Issue]:
 
 
 def context_per_slot(q: Question) -> Iterator[Issue]:
-    """An explicit number of slots divides the context (C052)."""
+    """An explicit number of slots divides the context."""
     fact = q.effective
     per_slot = fact.context_per_slot
     if fact.slots > 1 and not fact.unified and per_slot is not None and fact.context is not None:
@@ -89,7 +89,7 @@ def trained_context(q: Question) -> Iterator[Issue]:
 
 
 def whole_context(q: Question) -> Iterator[Issue]:
-    """-c 0 or no -c means all that the model was trained with, which may be huge (C110)."""
+    """-c 0 or no -c means all that the model was trained with, which may be huge."""
     trained = q.model.facts.trained_context if q.model is not None else None
     if trained is None or trained <= _LARGE_CONTEXT or q.effective.context is not None or q.effective.embedding:
         return

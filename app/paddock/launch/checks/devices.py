@@ -129,7 +129,7 @@ def buffers(q: Question) -> Iterator[Issue]:
 
 
 def experts(q: Question) -> Iterator[Issue]:
-    """Expert options on models without experts, and what they do not relieve (C047)."""
+    """Expert options on models without experts, and what they do not relieve."""
     for option in _EXPERTS_ON_CPU:
         setting = q.plan.find(option)
         if setting is None:

@@ -1,4 +1,4 @@
-"""Flags that this engine does not take, and what to write instead (C083 to C086, C139)."""
+"""Flags that this engine does not take, and what to write instead."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _edits(setting: Setting, moved: Moved) -> Edits:
 
 
 def bare_flag(q: Question) -> Iterator[Issue]:
-    """`-fa off` cannot be said to an engine that knows only a bare `-fa` (C083)."""
+    """`-fa off` cannot be said to an engine that knows only a bare `-fa`."""
     for setting in q.plan:
         option = CATALOGUE.get(setting.option)
         if option is None or not option.optional_value or not takes_no_value(option, q.engine):

@@ -75,7 +75,7 @@ def other_engine(q: Question) -> Iterator[Issue]:
 
 
 def wrong_kind(q: Question) -> Iterator[Issue]:
-    """A projector, an adapter or the like as the main model (C023), an embedding model served as a chat (C037)."""
+    """A projector, an adapter or the like as the main model, an embedding model served as a chat."""
     path = q.plan.get("model")
     if q.model is None or path is None:
         return
@@ -115,7 +115,7 @@ def file_problems(q: Question) -> Iterator[Issue]:
 
 
 def later_part(q: Question) -> Iterator[Issue]:
-    """A split model must be loaded by its first part (C001)."""
+    """A split model must be loaded by its first part."""
     path = q.plan.get("model")
     if q.model is None or path is None or len(q.model.shards) < 2:
         return
@@ -142,7 +142,7 @@ def projector(q: Question) -> Iterator[Issue]:
 
 
 def remote_file(q: Question) -> Iterator[Issue]:
-    """Memory mapping over a network reads page by page (C035)."""
+    """Memory mapping over a network reads page by page."""
     if not q.conditions.remote_file_system:
         return
     mode = q.text("load-mode") or "auto"

@@ -1,4 +1,4 @@
-"""Addresses, keys and what is open to whom (C089, C105)."""
+"""Addresses, keys and what is open to whom."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Question:
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        """What the child will have: inherited option variables are removed by default (C088)."""
+        """What the child will have: inherited option variables are removed by default."""
         kept = self.conditions.keeps_environment
         inherited = {name: value for name, value in self.conditions.environment.items()
                      if kept or not is_option_variable(name)}

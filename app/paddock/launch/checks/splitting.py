@@ -25,7 +25,7 @@ _LAYER = (("split-mode", ("layer",)),)
 
 
 def split_mode(q: Question) -> Iterator[Issue]:
-    """Split modes that the devices or the other options rule out (C108)."""
+    """Split modes that the devices or the other options rule out."""
     mode = q.text("split-mode") or "layer"
     layer = (("split-mode", ("layer",)),)
     if mode == "tensor" and q.flash_attention_off:

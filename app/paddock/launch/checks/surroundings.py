@@ -1,4 +1,4 @@
-"""The machine and what is inherited from it (C088)."""
+"""The machine and what is inherited from it."""
 
 from __future__ import annotations
 
