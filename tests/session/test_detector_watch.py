@@ -50,7 +50,7 @@ def recorder(rows: list[Any], clock: Any) -> Recorder:
 
 @pytest.fixture
 def watch(recorder: Recorder, script: Script) -> DetectorWatch:
-    return DetectorWatch(recorder, sim.plan(), script)
+    return DetectorWatch(recorder, sim.plan, script)
 
 
 def feed(watch: DetectorWatch, start: float, seconds: float, throttle: tuple[str, ...] | None = ()) -> None:
@@ -136,7 +136,7 @@ def test_a_restarted_server_begins_anew(
 
 
 def test_a_server_of_somebody_else_is_looked_at_without_states(script: Script, clock: Any) -> None:
-    watch = DetectorWatch(Recorder(clock=clock, t0=clock()), sim.plan(), script, foreign=True)
+    watch = DetectorWatch(Recorder(clock=clock, t0=clock()), sim.plan, script, foreign=True)
     feed(watch, 1, 6)
     assert script.views[-1].ready
 

@@ -121,7 +121,7 @@ class Life:
         if sample.reading is not None:
             row |= HEALTHY_HOST | {k: _at(v, part) for k, v in span.host.items()}
             if span.shared is not None:
-                row["CUDA0.shared_bytes"] = _at(span.shared, part)
+                row["CUDA0.shared_used_bytes"] = _at(span.shared, part)
             if self._reading_t + 0.9 <= self.now:
                 self._reading_t = self.now
                 for rows in self.throttles.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +18,7 @@ from paddock.units import rate_text, seconds_text
 
 if TYPE_CHECKING:
     from paddock.server.model import Diagnosis, Exit, State
+    from paddock.session.model import Event
     from paddock.work import Run
     from paddock.work.watching import Watched
 
@@ -146,6 +147,7 @@ class Reporter:
         self._unheard: OSError | None = None
         """Why nothing can be said any more: the reader left, or the disk is full."""
         self._last_sample = 0.0
+        self._last_event = -1.0
 
     def watching(self, watched: Watched) -> None:
         """Say what is being watched."""
@@ -212,12 +214,24 @@ class Reporter:
                     self._note(Text("request {number}: {prompt} prompt, {out} generated, {rate}", number=request.number,
                               prompt=request.prompt_tokens, out=request.generated_tokens,
                               rate=rate_text(request.generation_per_s)))
+        self._tell_degraded(snapshot.events)
         sample = snapshot.sample
         if sample is not None and self.json and sample.t - self._last_sample >= 1.0:
             self._last_sample = sample.t
             self._event("sample", generation_per_s=clean(sample.generation_per_s),
                         prompt_per_s=clean(sample.prompt_per_s), context_used=clean(sample.context_used),
                         busy=clean(sample.requests_processing), waiting=clean(sample.requests_waiting))
+
+    def _tell_degraded(self, events: Sequence[Event]) -> None:
+        """What the detectors found since the last time: shaped like the plan's issues, with the proof besides."""
+        fresh = [e for e in events if e.t > self._last_event]
+        self._last_event = events[-1].t if events else self._last_event
+        for event in fresh:
+            if event.kind in ("issue", "recovered") and str(event.data.get("id", "")).startswith("degraded."):
+                self._event(event.kind, text=event.text, **event.data)
+                if not self.json:
+                    said = Text("Over: {what}", what=event.text) if event.kind == "recovered" else event.text
+                    self._note(" ".join((str(said), event.data.get("proof", ""), event.data.get("fix", ""))).strip())
 
     def watched(self, watched: Watched) -> None:
         """The last event of a watching."""

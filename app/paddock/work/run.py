@@ -19,6 +19,7 @@ from paddock.work.model import Preview
 
 if TYPE_CHECKING:
     from paddock.session import Recorder, Sampler
+    from paddock.session.detectors import DetectorWatch, Finding
     from paddock.store import Database
 
 ENDED = (State.STOPPED, State.FAILED, State.CRASHED)
@@ -66,6 +67,8 @@ class Run:
         self.actual: dict[str, Any] | None = None
         self.fit_outcome: FitOutcome | None = None
         """What --fit changed in this launch; None while not known, or where it changed nothing."""
+        self.detectors: DetectorWatch | None = None
+        """What looks for signs that the run is degraded."""
         self.ended_at: float | None = None
         """Monotonic seconds."""
         self.listener = listener
@@ -102,6 +105,11 @@ class Run:
         """What the log told so far that it serves on in spite of, then why it ended."""
         ended = self.exit
         return [*self.supervisor.notices, *([ended.diagnosis] if ended and ended.diagnosis else [])]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Why it is degraded now, the gravest first; each with proof and remedy."""
+        return self.detectors.findings if self.detectors is not None else ()
 
     @property
     def url(self) -> str:

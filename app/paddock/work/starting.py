@@ -23,6 +23,7 @@ from paddock.store import SessionStart
 from paddock.text import Text
 from paddock.work import asking
 from paddock.work.model import Preview
+from paddock.work.observing import watch_of
 from paddock.work.run import Run, RunListener
 
 if TYPE_CHECKING:
@@ -162,8 +163,9 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
         def pids() -> list[int]:
             return [run.pid] if run.pid else []
 
-        made = Sampler(run.supervisor.client, lambda: Readings(preview.machine, pids), recorder.on_row, t0=recorder.t0,
-                       spec=polling, active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
+        files = [shard.path for shard in preview.model.shards] if preview.model is not None else []
+        made = Sampler(run.supervisor.client, lambda: Readings(preview.machine, pids, files=files),
+                       run.detectors.on_row if run.detectors else recorder.on_row, t0=recorder.t0, spec=polling, active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
         recorder.on_launch = made.poke
         return made
 
@@ -171,6 +173,7 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
               started_utc=datetime.now(UTC).isoformat(timespec="seconds"), database=database, recorder=recorder,
               make_client=lambda: run.supervisor.client(600), make_sampler=sampler, listener=listener,
               log_path=str(spec.log_path) if spec.log_path else None, estimated=supervisor is None)
+    run.detectors = watch_of(database, session_id, start, preview, recorder, adopted=supervisor is not None)
     run.supervisor = supervisor(run) if supervisor else Supervisor(spec, listener=run)
     return run
 

@@ -17,7 +17,7 @@ _SHORT_BYTES, _SHORT_SHARE = 64 * MIB, 0.08
 """Less than planned counts from here: the estimate is nearer than that, and one layer of a small model is more."""
 _SPILL_BYTES, _SPILL_S = 256 * MIB, 60.0
 _FULL = 0.9
-_SHARED = ("shared_bytes", "shared_used_bytes", "gtt_used_bytes")
+_SHARED = "shared_used_bytes"
 _LINE = "model buffer size"
 
 
@@ -90,20 +90,19 @@ def spilling(view: View) -> Finding | None:
     for name in view.cards:
         if name in view.plan.integrated:
             continue
-        for ending in _SHARED:
-            _, whole = view.column(f"{name}.{ending}", view.ready_t, 2000)
-            recent = view.last(f"{name}.{ending}", _SPILL_S)
-            known = whole[~np.isnan(whole)]
-            if not len(known) or not len(recent):
-                continue
-            grown = float(recent[-1]) - float(known[: max(1, len(known) // 10)].min())
-            used, total = view.last(f"{name}.used_bytes", _SPILL_S), view.plan.total_bytes.get(name)
-            full = total is None or not len(used) or float(used[-1]) >= _FULL * total
-            if grown >= _SPILL_BYTES and full:
-                return Finding(
-                    "spill", Text("You are degraded: {device} is full and uses the computer's RAM.", device=name),
-                    Text("What {device} borrows of RAM grew by {grown} to {now} since the start.", device=name,
-                         grown=bytes_text(grown), now=bytes_text(float(recent[-1]))),
-                    Text("Give it less to hold: fewer layers, a smaller context or cache, or close other programs "
-                         "that use {device}.", device=name))
+        _, whole = view.column(f"{name}.{_SHARED}", view.ready_t, 2000)
+        recent = view.last(f"{name}.{_SHARED}", _SPILL_S)
+        known = whole[~np.isnan(whole)]
+        if not len(known) or not len(recent):
+            continue
+        grown = float(recent[-1]) - float(known[: max(1, len(known) // 10)].min())
+        used, total = view.last(f"{name}.used_bytes", _SPILL_S), view.plan.total_bytes.get(name)
+        full = total is None or not len(used) or float(used[-1]) >= _FULL * total
+        if grown >= _SPILL_BYTES and full:
+            return Finding(
+                "spill", Text("You are degraded: {device} is full and uses the computer's RAM.", device=name),
+                Text("What {device} borrows of RAM grew by {grown} to {now} since the start.", device=name,
+                     grown=bytes_text(grown), now=bytes_text(float(recent[-1]))),
+                Text("Give it less to hold: fewer layers, a smaller context or cache, or close other programs that "
+                     "use {device}.", device=name))
     return None

@@ -37,10 +37,12 @@ class DetectorWatch:
     "recovered" when it is over. `findings`: what holds now, the gravest first; from any thread.
     """
 
-    def __init__(self, recorder: Recorder, expectation: Expectation = Expectation(),  # noqa: B008 - frozen
+    def __init__(self, recorder: Recorder, expect: Callable[[], Expectation] = Expectation,
                  look: Callable[[View], Sequence[Finding]] = findings_of, *, foreign: bool = False) -> None:
-        """`foreign`: the server was started by somebody else; no state of it is known, only whether it answers."""
-        self.expectation = expectation
+        """`expect` is asked once, at the first look (it may read the database). `foreign`: the server was started by
+        somebody else; no state of it is known, only whether it answers."""
+        self._expect = expect
+        self._expectation: Expectation | None = None
         self._foreign = foreign
         self._recorder, self._look = recorder, look
         self._lock = threading.Lock()
@@ -99,10 +101,12 @@ class DetectorWatch:
 
     def view(self, now: float, snapshot: Snapshot) -> View:
         """What the detectors see."""
+        if self._expectation is None:
+            self._expectation = self._expect()
         ready_t = 0.0 if self._foreign else _ready_t(snapshot)
         return View(
             now=now, series=self._recorder.series, ready_t=ready_t, sample=snapshot.sample, requests=snapshot.requests,
-            events=snapshot.events, memory=snapshot.memory, plan=self.expectation,
+            events=snapshot.events, memory=snapshot.memory, plan=self._expectation,
             throttles={name: tuple(rows) for name, rows in self._throttles.items()})
 
     def _keep_throttles(self, sample: Sample) -> None:
