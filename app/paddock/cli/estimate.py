@@ -52,7 +52,7 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
     if batch:
         return _batch(workspace, batch, bool(corrections))
     target, words = target_and_flags(file, flags)
-    plan, _ = workspace.resolve(target, words)
+    plan = _plan(workspace, target, words)
     budgets = _budgets(devices)
     if ask and budgets:
         raise click.UsageError(str(Text("--ask asks for this machine's devices: leave --device out.")))
@@ -74,6 +74,18 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
     if asked is not None:
         show_engine(asked)
     return 0
+
+
+def _plan(workspace: Workspace, target: str | None, words: list[str]) -> Plan:
+    """What is asked about; wrong usage where nothing is named."""
+    from paddock.launch import parse_argv
+
+    try:
+        return workspace.resolve(target, words)[0]
+    except AppError as error:
+        if target is None and parse_argv(words).find("model") is None:
+            raise click.UsageError(f"{error.what} {error.hint}") from error
+        raise
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.fit import estimator
+from paddock.fit.arguments import read
 from paddock.fit.corrections import Correction, corrected
 from paddock.fit.estimator import ContextRows, cant_tell, known
 from paddock.fit.judging import rejudged
@@ -52,6 +53,9 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
               corrections: Sequence[Correction]) -> Estimate:
     if model.kind in _NOT_MODELS:
         return _unknown(_NOT_MODELS[model.kind])
+    arguments = read(plan)
+    if arguments.refused is not None:
+        return _refused(arguments.refused)
     try:
         unsure = cant_tell(known(model).shape)
         if unsure is not None:
@@ -61,20 +65,25 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
         main = estimator.main_rows(model, levers, devices)
         second = _second(model, draft, levers, devices, main)
     except RefusedError as error:
-        return Estimate((), Verdict.CANT_TELL, error.text, rejected=error.text)
+        return _refused(error.text)
     except ValueError as error:
         return _unknown(Text("Its metadata does not say enough: {why}.", why=error))
     host = Budget("Host", "host", host_total, host_free)
     rows = [_device(i, budget, levers, main, second, projector) for i, budget in enumerate(budgets)]
     rows.append(_host(host, levers, main, second, projector))
     found = tuple(_with_margin(row, levers, i) for i, row in enumerate(rows))
-    return corrected(_whole(model, levers, main, found, second is not None), corrections)
+    whole = _whole(model, levers, main, found, second is not None)
+    return corrected(replace(whole, notes=(*arguments.notes, *whole.notes)), corrections)
 
 
 def running(levers: Levers) -> Levers:
     """For the figures of a running server."""
     draft = replace(levers.draft, running=True) if levers.draft is not None else None
     return replace(levers, running=True, draft=draft)
+
+
+def _refused(why: Text) -> Estimate:
+    return Estimate((), Verdict.CANT_TELL, why, rejected=why)
 
 
 def _unknown(reason: Text) -> Estimate:
