@@ -1,4 +1,4 @@
-"""Defaults below the profiles: one file for all models, one for each architecture, with the copy before the last save."""
+"""Defaults below the profiles: one file for all models, one for each architecture, each with the copy before it."""
 
 from __future__ import annotations
 
