@@ -2,10 +2,11 @@
  *
  * FAKE_NVML        two (default): a 3090 listed before a 1660, against the order of their buses;
  *                  twins: two cards of one name; unified: a GB10 whose memory is "not supported"; mig: one card cut
- *                  in two; mismatch, notloaded: init fails
+ *                  in two; migempty: in MIG mode without instances; sized: like two, and every process has its size;
+ *                  mismatch, notloaded: init fails
  * FAKE_NVML_LOST   a file: while it exists, card 0 answers "GPU is lost"
  * FAKE_NVML_LOG    a file: a line for every init and shutdown
- * FAKE_NVML_PID    a process that holds 3 GiB on the 3090
+ * FAKE_NVML_PID    a process that holds 3 GiB on the 3090; "self": the one that loaded this library
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ typedef struct { unsigned pid; unsigned long long used; unsigned gi, ci; } proce
 
 static const char *mode(void) { const char *m = getenv("FAKE_NVML"); return m ? m : "two"; }
 static int is(const char *m) { return strcmp(mode(), m) == 0; }
-static card *cards(void) { return is("twins") ? twins : is("unified") ? unified : is("mig") ? cut : two; }
+static card *cards(void) { return is("twins") ? twins : is("unified") ? unified : is("mig") || is("migempty") ? cut : two; }
 
 static void note(const char *what) {
     const char *path = getenv("FAKE_NVML_LOG");
@@ -65,7 +66,7 @@ int nvmlShutdown(void) { note("shutdown"); return SUCCESS; }
 const char *nvmlErrorString(int code) { (void)code; return "a pretend error"; }
 int nvmlSystemGetDriverVersion(char *out, unsigned n) { snprintf(out, n, "570.00"); return SUCCESS; }
 int nvmlSystemGetCudaDriverVersion_v2(int *v) { *v = 12080; return SUCCESS; }
-int nvmlDeviceGetCount_v2(unsigned *n) { *n = is("unified") || is("mig") ? 1 : 2; return SUCCESS; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = is("unified") || is("mig") || is("migempty") ? 1 : 2; return SUCCESS; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, card **h) { *h = &cards()[i]; return lost(*h) ? LOST : SUCCESS; }
 int nvmlDeviceGetName(card *c, char *out, unsigned n) { ALIVE(c); snprintf(out, n, "%s", c->name); return SUCCESS; }
 int nvmlDeviceGetUUID(card *c, char *out, unsigned n) { ALIVE(c); snprintf(out, n, "%s", c->uuid); return SUCCESS; }
@@ -84,20 +85,23 @@ int nvmlDeviceGetMemoryInfo(card *c, memory *m) {
 int nvmlDeviceGetMigMode(card *c, unsigned *now, unsigned *next) { *now = *next = c->mig ? 1 : 0; return SUCCESS; }
 int nvmlDeviceGetMaxMigDeviceCount(card *c, unsigned *n) { (void)c; *n = 7; return SUCCESS; }
 int nvmlDeviceGetMigDeviceHandleByIndex(card *c, unsigned i, card **h) {
-    if (i >= (unsigned)c->mig) return NOT_FOUND;
+    if (is("migempty") || i >= (unsigned)c->mig) return NOT_FOUND;
     *h = c + 1 + i;
     return SUCCESS;
 }
 int nvmlDeviceGetMaxPcieLinkGeneration(card *c, unsigned *v) { ALIVE(c); *v = c->quiet ? 3 : 4; return SUCCESS; }
 int nvmlDeviceGetMaxPcieLinkWidth(card *c, unsigned *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 16; return SUCCESS; }
+int nvmlDeviceGetCurrPcieLinkGeneration(card *c, unsigned *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 3; return SUCCESS; }
+int nvmlDeviceGetCurrPcieLinkWidth(card *c, unsigned *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 8; return SUCCESS; }
+static int instance(card *c) { return strncmp(c->uuid, "MIG-", 4) == 0; }
 int nvmlDeviceGetUtilizationRates(card *c, rates *r) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; r->gpu = 42; r->memory = 17; return SUCCESS; }
 int nvmlDeviceGetClockInfo(card *c, int kind, unsigned *v) {
     ALIVE(c);
     *v = c->quiet ? 0xFFFFFFFFu : kind == 1 ? 1740 : 9751;
     return SUCCESS;
 }
-int nvmlDeviceGetPowerUsage(card *c, unsigned *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 213500; return SUCCESS; }
-int nvmlDeviceGetTemperature(card *c, int kind, unsigned *v) { (void)kind; ALIVE(c); *v = 61; return SUCCESS; }
+int nvmlDeviceGetPowerUsage(card *c, unsigned *v) { ALIVE(c); if (c->quiet || instance(c)) return NOT_SUPPORTED; *v = 213500; return SUCCESS; }
+int nvmlDeviceGetTemperature(card *c, int kind, unsigned *v) { (void)kind; ALIVE(c); if (instance(c)) return NOT_SUPPORTED; *v = 61; return SUCCESS; }
 int nvmlDeviceGetCurrentClocksEventReasons(card *c, unsigned long long *v) {
     ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 0x1 | 0x4 | 0x40; return SUCCESS;
 }
@@ -113,7 +117,8 @@ static int list(process *from, unsigned have, unsigned *n, process *out) {
 int nvmlDeviceGetComputeRunningProcesses_v3(card *c, unsigned *n, process *out) {
     ALIVE(c);
     const char *pid = getenv("FAKE_NVML_PID");
-    process ours = {pid ? (unsigned)atoi(pid) : 0, c->quiet ? ~0ULL : 3 * GIB, 0, 0};
+    unsigned number = !pid ? 0 : strcmp(pid, "self") == 0 ? (unsigned)getpid() : (unsigned)atoi(pid);
+    process ours = {number, is("sized") && c->quiet ? GIB : c->quiet ? ~0ULL : 3 * GIB, 0, 0};
     return list(&ours, pid ? 1 : 0, n, out);
 }
 int nvmlDeviceGetGraphicsRunningProcesses_v3(card *c, unsigned *n, process *out) {

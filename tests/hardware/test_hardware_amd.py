@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from sysfstree import install, metrics_of_a_card, metrics_of_a_processor
 
 from paddock.engine import EngineDevice
-from paddock.hardware import Readings, refresh, survey
+from paddock.hardware import DeviceReading, Readings, amd_smi, host, refresh, survey
 from paddock.hardware.amd import AmdGpus
+from paddock.hardware.readings import explain
 
 GIB = 1 << 30
 CARD = {
@@ -21,22 +25,9 @@ CARD = {
 }
 
 
-def install(root: Path, files: dict[str, str], bus: str = "0000:03:00.0", number: int = 0) -> Path:
-    folder = root / "devices" / bus
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    entry = root / "drm" / f"card{number}"
-    entry.mkdir(parents=True)
-    (entry / "device").symlink_to(folder)
-    (root / "drm" / f"card{number}-DP-1").mkdir()
-    return folder
-
-
 @pytest.fixture
 def amd(tmp_path: Path) -> AmdGpus:
-    return AmdGpus(tmp_path / "drm", tmp_path / "proc")
+    return AmdGpus(tmp_path / "drm", tmp_path / "proc", ids=(tmp_path / "amdgpu.ids",))
 
 
 def listed(total: int = 24 * GIB) -> EngineDevice:
@@ -111,3 +102,170 @@ def test_files_that_are_missing_are_gaps(tmp_path: Path, amd: AmdGpus) -> None:
 
 def test_no_graphics_at_all_is_no_card(tmp_path: Path) -> None:
     assert AmdGpus(tmp_path / "absent").cards() == []
+
+
+def reading_of(amd: AmdGpus, device: EngineDevice) -> DeviceReading:
+    return Readings(survey([device], drivers=[amd]), list, open_with=lambda: ([amd], None)).read().devices[0]
+
+
+def test_own_and_borrowed_memory_are_told_apart(tmp_path: Path, amd: AmdGpus) -> None:
+    install(tmp_path, CARD)
+    card = amd.cards()[0].gpu
+    assert (card.vram_bytes, card.shared_bytes) == (24 * GIB, 16 * GIB)
+    device = survey([listed()], drivers=[amd]).devices[0]
+    assert (device.counted_total_bytes, device.counted_free_bytes, device.shared_total_bytes) == (
+        24 * GIB, 18 * GIB, 16 * GIB)
+    assert reading_of(amd, listed()).shared_used_bytes == 1 << 20
+
+
+def test_a_large_carve_out_is_not_bounded_by_what_the_system_was_left(tmp_path: Path, amd: AmdGpus) -> None:
+    """96 GiB set aside in the BIOS: the system never sees them, so its own total says nothing about them."""
+    ram = host.memory()[0]
+    vram = 4 * ram
+    install(tmp_path, CARD | {"mem_info_vram_total": f"{vram}", "mem_info_vram_used": f"{GIB}",
+                              "mem_info_gtt_total": f"{ram // 2}", "mem_info_gtt_used": "0",
+                              "gpu_metrics": metrics_of_a_processor(throttle=0)})
+    apu = EngineDevice("ROCm0", "AMD Radeon(TM) 8060S Graphics", vram, vram - GIB)
+    machine = survey([apu], drivers=[amd])
+    assert machine.devices[0].integrated
+    assert (machine.devices[0].total_bytes, machine.devices[0].free_bytes) == (vram, vram - GIB)
+    assert refresh(machine, drivers=[amd]).devices[0].free_bytes == vram - GIB
+    assert reading_of(amd, apu).free_bytes == vram - GIB
+
+
+def test_two_backends_that_disagree_about_one_processor_s_graphics_are_both_shown_and_counted_once(
+    tmp_path: Path, amd: AmdGpus
+) -> None:
+    install(tmp_path, CARD | {"mem_info_vram_total": f"{GIB // 2}", "mem_info_vram_used": "0",
+                              "gpu_metrics": metrics_of_a_processor(throttle=0)})
+    rocm = EngineDevice("ROCm0", "AMD Radeon(TM) 8060S Graphics", 12 * GIB, 12 * GIB)
+    vulkan = EngineDevice("Vulkan0", "AMD Radeon 8060S Graphics (RADV GFX1151)", 8 * GIB, 7 * GIB, unified=True)
+    devices = survey([rocm, vulkan], drivers=[amd]).devices
+    assert [(d.name, d.total_bytes, d.same_as) for d in devices] == [
+        ("ROCm0", 12 * GIB, None), ("Vulkan0", 8 * GIB, "ROCm0")]
+    assert "16.50 GiB" in str(devices[1].memory_note)
+
+
+@pytest.mark.parametrize(("bits", "reasons"), [
+    (0, ()), (1 << 0, ("power_limit",)), (1 << 16 | 1 << 35, ("current_limit", "thermal_limit")),
+    (1 << 36, ()), (1 << 47, ("prochot",)), ((1 << 64) - 1, None)])
+def test_why_clocks_are_held_down_is_read_from_the_card_s_own_table(
+    tmp_path: Path, amd: AmdGpus, bits: int, reasons: tuple[str, ...] | None
+) -> None:
+    install(tmp_path, CARD | {"gpu_metrics": metrics_of_a_card(throttle=bits)})
+    reading = reading_of(amd, listed())
+    assert reading.throttle == reasons
+    assert (reading.pcie_generation, reading.pcie_width, reading.memory_utilisation_pct) == (4, 16, 44)
+
+
+@pytest.mark.parametrize("raw", [b"", b"\x78\x00\x01", b"\x78\x00\x09\x03" + bytes(116), b"\xff\xff\x01\x03",
+                                 b"\x08\x00\x01\x03" + bytes(4), b"\x78\x00\x01\x08" + bytes(116)])
+def test_a_table_of_an_unknown_form_or_cut_short_tells_nothing(tmp_path: Path, amd: AmdGpus, raw: bytes) -> None:
+    install(tmp_path, CARD | {"gpu_metrics": raw, "current_link_speed": "8.0 GT/s PCIe", "current_link_width": "4"})
+    reading = reading_of(amd, listed())
+    assert reading.throttle is None
+    assert (reading.pcie_generation, reading.pcie_width) == (3, 4)
+    assert math.isnan(reading.memory_utilisation_pct)
+
+
+def test_a_card_that_sleeps_is_not_woken_and_says_so(tmp_path: Path, amd: AmdGpus) -> None:
+    install(tmp_path, CARD | {"power/runtime_status": "suspended\n"})
+    reading = reading_of(amd, listed())
+    assert all(math.isnan(value) for value in (
+        reading.utilisation_pct, reading.power_w, reading.temperature_c, reading.sm_clock_mhz, reading.pcie_width))
+    why = explain(survey([listed()], drivers=[amd]), open_with=lambda: ([amd], None))["ROCm0"]
+    assert "switched off to save power" in str(why["*"])
+
+
+def test_a_processor_s_graphics_beside_a_card_are_told_apart_whatever_their_sizes(tmp_path: Path, amd: AmdGpus) -> None:
+    install(tmp_path, CARD | {"gpu_metrics": metrics_of_a_card(throttle=0)}, "0000:03:00.0", 1)
+    install(tmp_path, CARD | {"mem_info_vram_total": f"{GIB // 2}", "gpu_metrics": metrics_of_a_processor(throttle=0)},
+            "0000:0a:00.0", 0)
+    devices = survey([EngineDevice("ROCm0", "AMD Radeon RX 7900 XTX", 24 * GIB, 20 * GIB),
+                      EngineDevice("ROCm1", "AMD Radeon(TM) Graphics", 24 * GIB, 10 * GIB)], drivers=[amd]).devices
+    assert [(d.gpu and d.gpu.pci_id, d.integrated) for d in devices] == [
+        ("0000:03:00.0", False), ("0000:0a:00.0", True)]
+
+
+def test_a_card_without_a_name_of_its_own_is_named_by_the_table_of_libdrm(tmp_path: Path, amd: AmdGpus) -> None:
+    (tmp_path / "amdgpu.ids").write_text("# List\n1.0.0\n744C,\tC8,\tAMD Radeon RX 7900 XTX\n744C,\tCC,\tother\n")
+    install(tmp_path, CARD | {"device": "0x744c\n", "revision": "0xc8\n"})
+    assert amd.cards()[0].gpu.name == "AMD Radeon RX 7900 XTX"
+
+
+def test_twins_in_size_are_told_apart_by_their_names(tmp_path: Path, amd: AmdGpus) -> None:
+    (tmp_path / "amdgpu.ids").write_text("744C,\tC8,\tAMD Radeon RX 7900 XTX\n7448,\t00,\tAMD Radeon Pro W7900\n")
+    install(tmp_path, CARD | {"device": "0x7448", "revision": "0x00"}, "0000:03:00.0", 0)
+    install(tmp_path, CARD | {"device": "0x744c", "revision": "0xc8"}, "0000:0b:00.0", 1)
+    devices = survey([EngineDevice("ROCm0", "AMD Radeon RX 7900 XTX", 24 * GIB, 20 * GIB),
+                      EngineDevice("ROCm1", "AMD Radeon Pro W7900", 24 * GIB, 10 * GIB)], drivers=[amd]).devices
+    assert [d.gpu and d.gpu.pci_id for d in devices] == ["0000:0b:00.0", "0000:03:00.0"]
+
+
+class FakeSmi(ModuleType):
+    """What the package of AMD's library offers, with one card."""
+
+    class AmdSmiException(Exception):
+        """As the library's own."""
+
+    failing: frozenset[str] = frozenset()
+    closed = 0
+
+    def __getattr__(self, name: str) -> object:
+        if not name.startswith("amdsmi_"):
+            raise AttributeError(name)
+        answers = {"processor_handles": ["handle"], "gpu_device_bdf": "0000:03:00.0",
+                   "gpu_asic_info": {"market_name": "Radeon RX 7900 XTX"},
+                   "gpu_process_list": [{"pid": 4242, "mem": 3 * GIB}, {"pid": 7, "mem": "N/A"}, {"mem": 1}]}
+
+        def answer(*_: object) -> object:
+            if name in self.failing:
+                raise self.AmdSmiException(name)
+            self.closed += name == "amdsmi_shut_down"
+            return answers.get(name.removeprefix("amdsmi_get_"))
+
+        return answer
+
+
+def test_amd_s_library_names_the_card_and_everybody_on_it_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = FakeSmi("amdsmi")
+    monkeypatch.setitem(sys.modules, "amdsmi", library)
+    amd_smi._library.cache_clear()
+    install(tmp_path, CARD)
+    found = amd_smi.open_amd_smi()
+    assert found is not None
+    amd = AmdGpus(tmp_path / "drm", tmp_path / "proc", library=found)
+    card = amd.cards()[0]
+    assert card.gpu.name == "Radeon RX 7900 XTX"
+    processes = amd.processes(card, frozenset())
+    assert [(one.pid, one.used_bytes) for one in processes or ()] == [(4242, 3 * GIB), (7, None)]
+    amd.close()
+    amd.close()
+    assert library.closed == 1
+    amd_smi._library.cache_clear()
+
+
+@pytest.mark.parametrize("failing", ["amdsmi_init", "amdsmi_get_processor_handles", "amdsmi_get_gpu_asic_info"])
+def test_a_library_of_amd_that_fails_takes_nothing_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    library = FakeSmi("amdsmi")
+    library.failing = frozenset({failing})
+    monkeypatch.setitem(sys.modules, "amdsmi", library)
+    amd_smi._library.cache_clear()
+    install(tmp_path, CARD | {"product_name": ""})
+    found = amd_smi.open_amd_smi()
+    assert (found is None) == (failing == "amdsmi_init")
+    amd = AmdGpus(tmp_path / "drm", tmp_path / "proc", ids=(), library=found)
+    assert amd.cards()[0].gpu.name == "AMD GPU 0"
+    amd_smi._library.cache_clear()
+
+
+def test_a_card_that_the_engine_was_not_built_for_is_pointed_out_unless_it_was_hidden(
+    tmp_path: Path, amd: AmdGpus
+) -> None:
+    install(tmp_path, CARD)
+    assert "AMD" in str(survey([], drivers=[amd], environ={}).notes[0])
+    assert survey([], drivers=[amd], environ={"HIP_VISIBLE_DEVICES": "-1"}).notes == survey([], drivers=[]).notes

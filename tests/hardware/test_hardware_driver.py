@@ -143,6 +143,78 @@ answer = [[gpu.name[-11:] for gpu in machine.gpus], machine.devices[0].gpu.uuid,
     assert with_driver(code, mode="mig", CUDA_VISIBLE_DEVICES="MIG-1111") == expected
 
 
+def test_an_instance_tells_its_own_memory_and_the_heat_of_its_card_but_no_load(with_driver: Driver) -> None:
+    code = """
+listed = [EngineDevice("CUDA0", "NVIDIA A100-SXM4-40GB MIG 3g.20gb", int(19.5 * GIB), 17 * GIB)]
+machine = hardware.survey(listed)
+from paddock.hardware.readings import explain
+reading = hardware.Readings(machine, lambda: []).read().devices[0]
+why = explain(machine)["CUDA0"]
+answer = [machine.gpus[0].instance_of, reading.power_w, reading.temperature_c, math.isnan(reading.utilisation_pct),
+          math.isnan(reading.memory_utilisation_pct), str(why["load"]), str(why["power"])]
+"""
+    parent, power, heat, *gaps, load, whole = with_driver(code, mode="mig")
+    assert (parent, power, heat, gaps) == ("NVIDIA A100-SXM4-40GB", 213.5, 61, [True, True])
+    assert "no such figure of its own" in load
+    assert "whole card" in whole
+
+
+def test_a_card_in_mig_mode_without_instances_is_no_target(with_driver: Driver) -> None:
+    code = """
+machine = hardware.survey([EngineDevice("Vulkan0", "Another card", 8 * GIB, 8 * GIB)])
+answer = [[(gpu.name, str(gpu.error)) for gpu in machine.gpus], [str(note) for note in machine.notes]]
+"""
+    gpus, notes = with_driver(code, mode="migempty")
+    assert len(gpus) == 1
+    assert "has no instances" in gpus[0][1]
+    assert any("has no instances" in note for note in notes)
+
+
+def test_a_driver_that_names_no_sizes_is_replaced_by_what_the_card_s_use_grew_by_since_the_launch(
+    with_driver: Driver
+) -> None:
+    code = """
+import subprocess, sys, time
+listed = [EngineDevice("CUDA0", "NVIDIA GeForce GTX 1660 SUPER", 6 * GIB, 5 * GIB)]
+machine = hardware.survey(listed, environ={"CUDA_VISIBLE_DEVICES": "0"})
+before = dataclasses.replace(machine, devices=tuple(
+    dataclasses.replace(d, counted_free_bytes=d.counted_free_bytes + GIB // 2) for d in machine.devices))
+child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+os.environ["FAKE_NVML_PID"] = str(child.pid)
+young = hardware.Readings(before, lambda: [child.pid]).read().devices[0]
+old = hardware.Readings(dataclasses.replace(before, taken_at=time.monotonic() + 60), lambda: [os.getpid()])
+os.environ["FAKE_NVML_PID"] = str(os.getpid())
+attached = old.read().devices[0]
+child.communicate(b"x")
+answer = [young.process_bytes, young.process_assumed, math.isnan(attached.process_bytes), attached.process_assumed]
+"""
+    assert with_driver(code) == [GIB // 2, True, True, False]
+
+
+def test_all_cards_together_are_the_sum_of_the_cards_and_a_twin_counts_once(with_driver: Driver) -> None:
+    code = LISTED + """
+listed.append(EngineDevice("Vulkan0", "NVIDIA GeForce RTX 3090", 24 * GIB, 20 * GIB))
+machine = hardware.survey(listed)
+reading = hardware.Readings(machine, lambda: [os.getpid()]).read()
+answer = [[d.same_as for d in machine.devices], [d.process_bytes for d in reading.devices],
+          reading.process_device_bytes]
+"""
+    same, each, together = with_driver(code, mode="sized", FAKE_NVML_PID="self")
+    assert same == [None, None, "CUDA1"]
+    assert each == [GIB, 3 * GIB, 3 * GIB]
+    assert together == 4 * GIB
+
+
+def test_the_words_of_engine_and_driver_are_both_kept_and_the_engine_s_total_counts(with_driver: Driver) -> None:
+    code = """
+machine = hardware.survey([EngineDevice("CUDA0", "NVIDIA GeForce GTX 1660 SUPER", int(5.9 * GIB), 4 * GIB)],
+                          environ={"CUDA_VISIBLE_DEVICES": "0"})
+answer = [(d.listed_total_bytes, d.listed_free_bytes, d.counted_total_bytes, d.counted_free_bytes, d.total_bytes,
+           d.free_bytes, d.memory_note) for d in machine.devices]
+"""
+    assert with_driver(code) == [[int(5.9 * GIB), 4 * GIB, 6 * GIB, 5 * GIB, int(5.9 * GIB), 5 * GIB, None]]
+
+
 @pytest.mark.parametrize(("mode", "words"), [("mismatch", "waits for a restart"), ("notloaded", "not loaded")])
 def test_a_driver_that_does_not_answer_is_one_calm_note_and_is_not_asked_again(
     with_driver: Driver, tmp_path: Path, mode: str, words: str
@@ -176,9 +248,10 @@ answer = {d.device: {k: v for k, v in dataclasses.asdict(d).items() if v == v} f
         "device": "CUDA1", "used_bytes": 4 * GIB, "free_bytes": 20 * GIB, "process_bytes": 0.0, "utilisation_pct": 42,
         "memory_utilisation_pct": 17, "sm_clock_mhz": 1740, "memory_clock_mhz": 9751, "power_w": 213.5,
         "temperature_c": 61, "pcie_rx_bytes_per_s": 2000 * 1024, "pcie_tx_bytes_per_s": 1000 * 1024,
-        "throttle": ["sw_power_cap", "hw_thermal_slowdown"]}
+        "throttle": ["sw_power_cap", "hw_thermal_slowdown"], "pcie_generation": 3, "pcie_width": 8,
+        "process_assumed": False, "twin": False}
     assert answer["CUDA0"] == {"device": "CUDA0", "used_bytes": GIB, "free_bytes": 5 * GIB, "process_bytes": 0.0,
-                               "temperature_c": 61, "throttle": None}
+                               "temperature_c": 61, "throttle": None, "process_assumed": False, "twin": False}
 
 
 @pytest.mark.parametrize(("pid", "cuda1"), [("own", 3.0 * GIB), ("4000000", None)])

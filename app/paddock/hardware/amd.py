@@ -1,25 +1,31 @@
-"""AMD cards under Linux: the files that the amdgpu driver keeps under /sys/class/drm. Nothing to load, nothing to fail.
+"""AMD cards under Linux: the files that the amdgpu driver keeps under /sys/class/drm, and AMD's library where it is.
 
-Sources: the kernel's documentation of amdgpu (mem_info_*, gpu_busy_percent, hwmon units: millidegree, microwatt, Hz)
-and of drm-usage-stats (fdinfo). Not checked on such a card by us.
+Sources: the kernel's Documentation/gpu/amdgpu/driver-misc and thermal (mem_info_*, gpu_busy_percent, mem_busy_percent,
+gpu_metrics, pcie_bw, hwmon), Documentation/gpu/drm-usage-stats (fdinfo); names from libdrm's amdgpu.ids. Not checked
+on such a card by us.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from paddock.hardware.drivers import Card, Memory
+from paddock.hardware import amd_metrics, sysfs
+from paddock.hardware.amd_smi import AmdSmi, open_amd_smi
+from paddock.hardware.drivers import ASLEEP, Card, Memory
 from paddock.hardware.model import Gpu, GpuProcess
-from paddock.units import KIB
+from paddock.hardware.sysfs import DRM, PROC
+from paddock.text import Text
 
-DRM = Path("/sys/class/drm")
-PROC = Path("/proc")
 _AMD = "0x1002"
 _APU_BYTES = 8 << 30
 """A carve-out of system memory is at most this large where GTT is larger; a card's own memory is not."""
-_SPEEDS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
-_FDINFO = re.compile(r"^(drm-pdev|drm-client-id|drm-memory-(?:vram|gtt)):\s*(\S+)", re.M)
+_HELD = re.compile(r"drm-memory-(?:vram|gtt)")
+_IDS = (Path("/usr/share/libdrm/amdgpu.ids"), Path("/opt/amdgpu/share/libdrm/amdgpu.ids"))
+_PCIE_BLOCKS = Text("AMD's driver counts PCIe traffic for a whole second at a time: it is not asked.")
+_NO_THROTTLE = Text("This card's table of readings does not say why clocks are held down.")
 
 
 class AmdGpus:
@@ -27,37 +33,50 @@ class AmdGpus:
 
     lost = False
 
-    def __init__(self, drm: Path = DRM, proc: Path = PROC) -> None:
+    def __init__(self, drm: Path = DRM, proc: Path = PROC, ids: tuple[Path, ...] = _IDS,
+                 library: AmdSmi | None = None) -> None:
         self._drm = drm
         self._proc = proc
+        self._ids = ids
+        self._library = library
 
     def close(self) -> None:
-        """Nothing is held."""
+        if self._library is not None:
+            self._library.close()
+            self._library = None
 
     def cards(self) -> list[Card]:
         found: list[Card] = []
-        try:
-            entries = sorted(path for path in self._drm.iterdir() if re.fullmatch(r"card\d+", path.name))
-        except OSError:
-            return []
-        for entry in entries:
-            folder = (entry / "device").resolve()
-            if _text(folder / "vendor") == _AMD and _number(folder / "mem_info_vram_total"):
+        for _, folder in sysfs.cards(self._drm, _AMD):
+            if sysfs.number(folder / "mem_info_vram_total"):
                 found.append(Card(self._gpu(len(found), folder), folder, self))
         return found
 
     def _gpu(self, index: int, folder: Path) -> Gpu:
         memory = self._memory(folder)
+        bus = sysfs.bus_of(folder)
+        generation, width = sysfs.link(folder, "max")
+        metrics = amd_metrics.read(folder / "gpu_metrics")
         return Gpu(
             index=index,
             uuid=None,
-            pci_id=folder.name.lower() if re.fullmatch(r"[0-9a-fA-F]{4}:.*", folder.name) else None,
-            name=_text(folder / "product_name") or f"AMD GPU {index}",
+            pci_id=bus,
+            name=self._name(folder, bus) or f"AMD GPU {index}",
             total_bytes=memory.total_bytes if memory else None,
-            pcie_generation=_SPEEDS.get((_text(folder / "max_link_speed") or "").split(" ")[0]),
-            pcie_width=_number(folder / "max_link_width") or None,
+            driver=None,
+            pcie_generation=generation,
+            pcie_width=width or None,
             maker="amd",
+            vram_bytes=sysfs.number(folder / "mem_info_vram_total"),
+            shared_bytes=sysfs.number(folder / "mem_info_gtt_total"),
+            integrated=metrics.integrated if metrics else None,
         )
+
+    def _name(self, folder: Path, bus: str | None) -> str | None:
+        told = sysfs.text(folder / "product_name")
+        if not told and self._library is not None and bus is not None:
+            told = self._library.name(bus)
+        return told or _listed_name(self._ids, sysfs.text(folder / "device"), sysfs.text(folder / "revision"))
 
     def memory(self, card: Card) -> Memory | None:
         """The card's own memory; of a part without any, its carve-out and what it may take of the host's (GTT)."""
@@ -65,73 +84,97 @@ class AmdGpus:
 
     @staticmethod
     def _memory(folder: Path) -> Memory | None:
-        total, used = _number(folder / "mem_info_vram_total"), _number(folder / "mem_info_vram_used")
-        if not total or used is None:
+        own, shared = _pool(folder, "vram"), _pool(folder, "gtt")
+        if own is None:
             return None
-        gtt, gtt_used = _number(folder / "mem_info_gtt_total"), _number(folder / "mem_info_gtt_used")
-        if gtt and gtt_used is not None and total <= _APU_BYTES and gtt > total:
-            total, used = total + gtt, used + gtt_used
-        return Memory(total, min(used, total), max(0, total - used))
+        if shared and own.total_bytes <= _APU_BYTES and shared.total_bytes > own.total_bytes:
+            own = Memory(own.total_bytes + shared.total_bytes, own.used_bytes + shared.used_bytes, 0)
+        return Memory(own.total_bytes, min(own.used_bytes, own.total_bytes), max(0, own.total_bytes - own.used_bytes))
+
+    def shared(self, card: Card) -> Memory | None:
+        """What the card may take of the host's memory (GTT), and what of it is in use."""
+        return _pool(card.handle, "gtt")
+
+    def own(self, card: Card) -> Memory | None:
+        """The card's own memory alone; of a processor's graphics, what the BIOS carved out for it."""
+        return _pool(card.handle, "vram")
 
     def processes(self, card: Card, pids: frozenset[int]) -> tuple[GpuProcess, ...] | None:
-        """Of the asked processes alone: the driver keeps its figures with each process's open files."""
-        found = [GpuProcess(pid, None, size) for pid in sorted(pids)
-                 if (size := self._held(pid, card.gpu.pci_id)) is not None]
-        return tuple(found) if found else None
-
-    def _held(self, pid: int, bus: str | None) -> int | None:
-        clients: dict[str, int] = {}
-        try:
-            entries = list((self._proc / str(pid) / "fdinfo").iterdir())
-        except OSError:
-            return None
-        for entry in entries:
-            facts = dict(_FDINFO.findall(_text(entry) or ""))
-            if facts.get("drm-pdev") == bus and "drm-client-id" in facts:
-                clients[facts["drm-client-id"]] = sum(
-                    int(value) * KIB for name, value in facts.items()
-                    if name.startswith("drm-memory-") and value.isdecimal())
-        return sum(clients.values()) if clients else None
+        """All of a card where AMD's library is here; else of the asked processes alone."""
+        if self._library is not None and card.gpu.pci_id is not None:
+            listed = self._library.processes(card.gpu.pci_id)
+            if listed is not None:
+                return listed
+        return sysfs.processes(self._proc, pids, card.gpu.pci_id, _HELD)
 
     def utilisation(self, card: Card) -> tuple[float | None, float | None]:
-        busy, memory = _number(card.handle / "gpu_busy_percent"), _number(card.handle / "mem_busy_percent")
-        return (None if busy is None else float(busy)), (None if memory is None else float(memory))
+        if sysfs.asleep(card.handle):
+            return None, None
+        busy, memory = (sysfs.number(card.handle / name) for name in ("gpu_busy_percent", "mem_busy_percent"))
+        if memory is None and (metrics := amd_metrics.read(card.handle / "gpu_metrics")):
+            return _percent(busy), metrics.memory_pct
+        return _percent(busy), _percent(memory)
 
     def clocks_mhz(self, card: Card) -> tuple[float | None, float | None]:
-        return _scaled(card.handle, "freq1_input", 1e6), _scaled(card.handle, "freq2_input", 1e6)
+        return self._sensor(card, "freq1_input", unit=1e6), self._sensor(card, "freq2_input", unit=1e6)
 
     def power_w(self, card: Card) -> float | None:
-        average = _scaled(card.handle, "power1_average", 1e6)
-        return _scaled(card.handle, "power1_input", 1e6) if average is None else average
+        return self._sensor(card, "power1_average", "power1_input", unit=1e6)
 
     def temperature_c(self, card: Card) -> float | None:
-        return _scaled(card.handle, "temp1_input", 1e3)
+        return self._sensor(card, "temp1_input", unit=1e3)
+
+    def _sensor(self, card: Card, *names: str, unit: float) -> float | None:
+        return None if sysfs.asleep(card.handle) else sysfs.sensor(card.handle, names, unit)
 
     def throttle(self, card: Card) -> tuple[str, ...] | None:
-        """Not told in a form that is the same for all cards."""
-        return None
+        """As the card's controller says, where its table has the form that is the same for all cards."""
+        metrics = None if sysfs.asleep(card.handle) else amd_metrics.read(card.handle / "gpu_metrics")
+        return metrics.throttle if metrics else None
+
+    def pcie_link(self, card: Card) -> tuple[int | None, int | None]:
+        """The controller's word before PCI's: behind a card's own switch PCI tells the link inside the card."""
+        if sysfs.asleep(card.handle):
+            return None, None
+        metrics = amd_metrics.read(card.handle / "gpu_metrics")
+        if metrics and metrics.pcie_generation and metrics.pcie_width:
+            return metrics.pcie_generation, metrics.pcie_width
+        return sysfs.link(card.handle, "current")
 
     def pcie_bytes_per_s(self, card: Card) -> tuple[float | None, float | None]:
         """The file pcie_bw blocks for a second: not read."""
         return None, None
 
+    def untold(self, card: Card) -> Mapping[str, Text]:
+        if sysfs.asleep(card.handle):
+            return {"*": ASLEEP}
+        return {"pcie": _PCIE_BLOCKS, "throttle": _NO_THROTTLE}
 
-def _scaled(folder: Path, name: str, unit: float) -> float | None:
-    try:
-        monitors = sorted((folder / "hwmon").iterdir())
-    except OSError:
+
+def open_amd() -> AmdGpus:
+    """The files, with AMD's library beside them where it is installed and there is a card to ask about."""
+    plain = AmdGpus()
+    return AmdGpus(library=open_amd_smi()) if plain.cards() else plain
+
+
+def _pool(folder: Path, kind: str) -> Memory | None:
+    total, used = (sysfs.number(folder / f"mem_info_{kind}_{what}") for what in ("total", "used"))
+    return Memory(total, used, max(0, total - used)) if total and total > 0 and used is not None and used >= 0 else None
+
+
+def _percent(value: int | None) -> float | None:
+    return float(value) if value is not None and 0 <= value <= 100 else None
+
+
+@functools.lru_cache(maxsize=64)
+def _listed_name(files: tuple[Path, ...], device: str | None, revision: str | None) -> str | None:
+    """libdrm's table: "73BF,<tab>C0,<tab>AMD Radeon RX 6900 XT", device and revision as PCI tells them."""
+    if not device or not revision:
         return None
-    value = next((value for one in monitors if (value := _number(one / name)) is not None), None)
-    return None if value is None else value / unit
-
-
-def _number(path: Path) -> int | None:
-    text = _text(path)
-    return int(text) if text is not None and text.isdecimal() else None
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8", "replace").strip()
-    except OSError:
-        return None
+    wanted = (device.removeprefix("0x").upper().lstrip("0"), revision.removeprefix("0x").upper().lstrip("0"))
+    for file in files:
+        for line in (sysfs.text(file) or "").splitlines():
+            parts = [part.strip() for part in line.split(",", 2)]
+            if len(parts) == 3 and (parts[0].upper().lstrip("0"), parts[1].upper().lstrip("0")) == wanted:
+                return parts[2] or None
+    return None

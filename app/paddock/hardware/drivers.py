@@ -1,12 +1,16 @@
-"""What a driver can be asked: one contract for NVIDIA's library and for the files of AMD's Linux driver."""
+"""What a driver can be asked: one contract for NVIDIA's library, for the files of AMD's and Intel's Linux drivers, and
+for what macOS tells of Apple's own graphics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from paddock.hardware.model import Gpu, GpuProcess
+from paddock.text import Text
+
+ASLEEP = Text("The card is switched off to save power; to read it would wake it.")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Card:
     mig: bool = False
     memory_unsupported: bool = False
     """The driver says that it cannot tell this card's memory: so where CPU and GPU share one."""
+    parent: Any = None
+    """Of a MIG instance: the handle of its card, which tells what an instance has not of its own (heat, power)."""
 
     @property
     def key(self) -> object:
@@ -46,6 +52,10 @@ class Driver(Protocol):
     def cards(self) -> list[Card]: ...
 
     def memory(self, card: Card) -> Memory | None: ...
+
+    def shared(self, card: Card) -> Memory | None:
+        """What the card may take of the host's memory, apart from its own, and what it holds of it."""
+        ...
 
     def processes(self, card: Card, pids: frozenset[int]) -> tuple[GpuProcess, ...] | None:
         """Who uses a card; `pids` are asked for by name where a driver cannot list all of them."""
@@ -67,8 +77,16 @@ class Driver(Protocol):
         """The reasons for which clocks are held down now; empty for none."""
         ...
 
+    def pcie_link(self, card: Card) -> tuple[int | None, int | None]:
+        """Generation and lanes that the link uses now; idle cards save power with fewer."""
+        ...
+
     def pcie_bytes_per_s(self, card: Card) -> tuple[float | None, float | None]:
         """Received and sent by the card. May block for some 40 ms."""
+        ...
+
+    def untold(self, card: Card) -> Mapping[str, Text]:
+        """Why a reading of this card is missing, or what it means here, by `readings.FIELDS` name; "*" for all."""
         ...
 
 

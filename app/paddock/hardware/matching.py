@@ -15,6 +15,11 @@ from paddock.hardware.model import Gpu
 
 _NUMBER = re.compile(r"(\d+)$")
 _AMD = re.compile(r"\b(AMD|Radeon)\b", re.I)
+_INTEL = re.compile(r"\bintel\b", re.I)
+_INTEGRATED = re.compile(
+    r"llvmpipe|swiftshader|^apple |uhd graphics|\bhd graphics|iris|arc(?:\(tm\))? (?:pro )?graphics|"
+    r"arc(?:\(tm\))? 1[0-9]0[tv]\b|intel(?:\(r\))? graphics|radeon(?:\(tm\))? graphics|radeon(?:\(tm\))? \d{3}m\b|"
+    r"\b80[4-6]0s\b|vega \d+ graphics|\bcustom gpu\b|adreno|mali-", re.I)
 _LEAST, _MOST = 0.85, 1.03
 """The engine's total over the driver's: CUDA leaves out what the driver keeps for itself (2 to 4 % and more)."""
 
@@ -69,7 +74,8 @@ def _by_entry(ordered: Sequence[Gpu], entries: Sequence[str]) -> list[Gpu] | Non
 def match(devices: Sequence[EngineDevice], gpus: Sequence[Gpu], environ: Mapping[str, str]) -> dict[str, Gpu | None]:
     """A card for each device that a driver's readings could belong to; None: can't tell which.
 
-    Devices whose maker's driver is not here, and those of RPC servers, do not appear.
+    Devices whose maker's driver is not here, and those of RPC servers, do not appear. A card may be the answer for two
+    devices of different backends (see `twins`).
     """
     nvidia = [gpu for gpu in gpus if gpu.maker == "nvidia"]
     cuda = [device for device in devices if device.kind == "cuda"]
@@ -78,7 +84,46 @@ def match(devices: Sequence[EngineDevice], gpus: Sequence[Gpu], environ: Mapping
     found = _by_name(cuda, nvidia) if order is None else _in_order(cuda, order)
     found |= _by_name(vulkan, nvidia)
     amd = [one for one in devices if one.kind == "rocm" or (one in vulkan and _AMD.search(one.description))]
-    return found | _by_size(amd, [gpu for gpu in gpus if gpu.maker == "amd"])
+    intel = [one for one in devices if one.kind == "sycl" or (
+        one.kind in ("vulkan", "opencl") and _INTEL.search(one.description))]
+    metal = [one for one in devices if one.kind == "metal"]
+    for listed, maker in ((amd, "amd"), (intel, "intel"), (metal, "apple")):
+        found |= _by_what_is_told(listed, [gpu for gpu in gpus if gpu.maker == maker])
+    return found
+
+
+def looks_integrated(device: EngineDevice) -> bool:
+    """Whether the device is part of the processor, as its backend says, else by its name."""
+    return device.unified if device.unified is not None else bool(_INTEGRATED.search(device.description))
+
+
+def twins(devices: Sequence[EngineDevice], matched: Mapping[str, Gpu | None]) -> dict[str, str]:
+    """Devices that are an earlier device again, through another backend: {"Vulkan0": "CUDA0"}.
+
+    By their card where a driver knows it. Else by name, where each of the two backends lists that name once: llama.cpp
+    itself then goes by the PCI id, which --list-devices does not print.
+    """
+    found: dict[str, str] = {}
+    for place, device in enumerate(devices):
+        for other in devices[:place]:
+            if other.kind != device.kind and other.name not in found and _same_card(device, other, devices, matched):
+                found[device.name] = other.name
+                break
+    return found
+
+
+def _same_card(device: EngineDevice, other: EngineDevice, devices: Sequence[EngineDevice],
+               matched: Mapping[str, Gpu | None]) -> bool:
+    card, others = matched.get(device.name), matched.get(other.name)
+    if card is not None and others is not None:
+        return card == others
+    if card is not None or others is not None or "rpc" in (device.kind, other.kind):
+        return False
+    name = plain_name(device.description)
+    if not name or name != plain_name(other.description):
+        return False
+    return all(sum(1 for one in devices if one.kind == kind and plain_name(one.description) == name) == 1
+               for kind in (device.kind, other.kind))
 
 
 def _in_order(devices: Sequence[EngineDevice], order: Sequence[Gpu]) -> dict[str, Gpu | None]:
@@ -104,19 +149,35 @@ def _by_name(devices: Sequence[EngineDevice], gpus: Sequence[Gpu]) -> dict[str, 
     return found
 
 
-def _by_size(devices: Sequence[EngineDevice], gpus: Sequence[Gpu]) -> dict[str, Gpu | None]:
-    """AMD's driver has no names: a card is claimed where it is the only one, or the only one of its size.
+def _by_what_is_told(devices: Sequence[EngineDevice], gpus: Sequence[Gpu]) -> dict[str, Gpu | None]:
+    """Drivers that know few names: a card is claimed where part of the processor or not, name, and size leave one.
 
     Two backends may list one card each in its own way; what is alone is judged within one backend.
     """
     found: dict[str, Gpu | None] = {}
     for device in devices if gpus else ():
         others = [one for one in devices if one.kind == device.kind]
-        fitting = [gpu for gpu in gpus if _same_size(device, gpu)]
-        rivals = [one for one in others if fitting and _same_size(one, fitting[0])]
-        alone = len(gpus) == len(others) == 1
-        found[device.name] = gpus[0] if alone else fitting[0] if len(fitting) == len(rivals) == 1 else None
+        fitting = _fitting(device, gpus)
+        if len(fitting) == 1 and sum(1 for one in others if fitting[0] in _fitting(one, gpus)) == 1:
+            found[device.name] = fitting[0]
+            continue
+        sized = [gpu for gpu in fitting if _same_size(device, gpu)]
+        rivals = [one for one in others if sized and sized[0] in _fitting(one, gpus) and _same_size(one, sized[0])]
+        found[device.name] = sized[0] if len(sized) == len(rivals) == 1 else None
     return found
+
+
+def _fitting(device: EngineDevice, gpus: Sequence[Gpu]) -> list[Gpu]:
+    """The cards that nothing speaks against; those that the name speaks for alone, where there are any."""
+    kind = [gpu for gpu in gpus if gpu.integrated is None or gpu.integrated == looks_integrated(device)] or list(gpus)
+    words = set(re.findall(r"[a-z0-9]+", plain_name(device.description)))
+    return [gpu for gpu in kind if _own_words(gpu) and _own_words(gpu) <= words] or kind
+
+
+def _own_words(gpu: Gpu) -> set[str]:
+    """The words by which a card's name differs from that of others; none of a name that we made up."""
+    words = set(re.findall(r"[a-z0-9]+", plain_name(gpu.name))) - {"amd", "intel", "radeon", "graphics", "arc", "rx"}
+    return set() if "gpu" in words else words
 
 
 def _same_size(device: EngineDevice, gpu: Gpu) -> bool:
@@ -140,4 +201,4 @@ def plain_name(name: str) -> str:
 
 
 def _is_mig(gpu: Gpu) -> bool:
-    return (gpu.uuid or "").startswith("MIG-")
+    return (gpu.uuid or "").startswith("MIG-") or gpu.instance_of is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from paddock.hardware.pressure import HostPressure
@@ -19,7 +20,10 @@ class GpuProcess:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A card as its driver tells it (NVIDIA's NVML, AMD's part of Linux' sysfs). `index` is that driver's own."""
+    """A card as its driver tells it (NVIDIA's NVML, AMD's and Intel's part of Linux' sysfs, macOS of Apple's own).
+
+    `index` is that driver's own. total_bytes: all that it can use, for a processor's graphics with the host's share.
+    """
 
     index: int
     uuid: str | None
@@ -32,6 +36,15 @@ class Gpu:
     pcie_width: int | None = None
     error: Text | None = None
     maker: str = "nvidia"
+    """nvidia, amd, intel or apple."""
+    vram_bytes: int | None = None
+    """Memory of its own: a card's, or what the BIOS carved out for a processor's graphics; None where not told apart."""
+    shared_bytes: int | None = None
+    """What it may take of the host's memory besides (AMD's GTT, Apple's limit)."""
+    integrated: bool | None = None
+    """Whether it is part of the processor; None where the driver does not tell."""
+    instance_of: str | None = None
+    """Of a MIG instance: the name of the card that it is cut from."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,19 @@ class Device:
     free_assumed: bool = False
     """The engine listed the total as free, as backends do that cannot count (SYCL without sysman, Vulkan without
     memory budget, an RPC server on a processor): what is really free is not known."""
+    listed_total_bytes: int | None = None
+    listed_free_bytes: int | None = None
+    """What the engine says, word for word, when it listed."""
+    counted_total_bytes: int | None = None
+    counted_free_bytes: int | None = None
+    """What the card's driver says; None without a matched card, or where the driver does not tell."""
+    shared_total_bytes: int | None = None
+    shared_free_bytes: int | None = None
+    """What the card may take of the host's memory beside its own, and what is left of that."""
+    same_as: str | None = None
+    """An earlier device that is this very card, through another backend: its memory is there once."""
+    memory_note: Text | None = None
+    """A sentence where engine and driver do not say the same of its memory."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +122,15 @@ class DeviceReading:
     pcie_tx_bytes_per_s: float
     throttle: tuple[str, ...] | None
     """Names of active reasons ("sw_power_cap", …); None: not told."""
+    shared_used_bytes: float = math.nan
+    """What the card holds of the host's memory, apart from its own."""
+    pcie_generation: float = math.nan
+    pcie_width: float = math.nan
+    """Of the link as it is used now."""
+    process_assumed: bool = False
+    """process_bytes is what the card's use has grown by since the first reading, as its driver names no processes."""
+    twin: bool = False
+    """An earlier device of this reading is the same card: not to be added to it."""
 
 
 @dataclass(frozen=True)
@@ -113,3 +148,13 @@ class Reading:
     devices: tuple[DeviceReading, ...]
     pressure: HostPressure | None = None
     """Processor time and memory that the host is short of."""
+
+    @property
+    def process_device_bytes(self) -> float:
+        """What the asked processes hold on all cards together: the sum of the devices' own figures.
+
+        NaN where there is none, or where one of them is not told: a part is no total. A card that two backends see
+        counts once.
+        """
+        told = [device.process_bytes for device in self.devices if not device.twin]
+        return sum(told) if told else math.nan

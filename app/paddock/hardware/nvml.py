@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,13 @@ _REASONS = {
     0x400: "reliability",
 }
 """nvml.h, clocks event reasons; idle (1) and clocks that somebody set (2) are no throttling."""
+
+
+_NO_INSTANCE = Text("It is in MIG mode and has no instances: no program can use it until one is made.")
+_INSTANCE = Text("An instance of a card (MIG) has no such figure of its own.")
+_WHOLE_CARD = Text("Of the whole card that this instance (MIG) is a part of.")
+_SHARED = Text("Processor and graphics share one memory: the system's own figures are shown.")
+_NO_BUS = Text("Processor and graphics share one memory: there is no bus between them.")
 
 
 _never: list[Text] = []
@@ -122,7 +129,8 @@ class Nvml:
                           error=Text("The driver cannot reach this card."))
                 found.append(Card(gpu, None, self))
                 continue
-            found.extend(self._instances(index, handle, driver, cuda) or [self._card(index, handle, driver, cuda)])
+            cut = self._instances(index, handle, driver, cuda)
+            found.extend([self._card(index, handle, driver, cuda)] if cut is None else cut)
         return found
 
     def _card(self, index: int, handle: Any, driver: str | None, cuda: str | None, mig: bool = False) -> Card:
@@ -140,6 +148,7 @@ class Nvml:
             pcie_generation=self._link(handle, "nvmlDeviceGetMaxPcieLinkGeneration"),
             pcie_width=self._link(handle, "nvmlDeviceGetMaxPcieLinkWidth"),
             error=None if memory or unsupported else Text("The driver cannot read this card."),
+            vram_bytes=memory.total_bytes if memory else None,
         )
         return Card(gpu, handle, self, mig, unsupported)
 
@@ -147,20 +156,27 @@ class Nvml:
         value = self._call(name, handle)
         return value if value and 0 < value < 128 else None
 
-    def _instances(self, index: int, parent: Any, driver: str | None, cuda: str | None) -> list[Card]:
+    def _instances(self, index: int, parent: Any, driver: str | None, cuda: str | None) -> list[Card] | None:
+        """The instances of a card in MIG mode; the card itself, unusable, where there are none; None in other modes."""
         mode = self._call("nvmlDeviceGetMigMode", parent)
         if not mode or mode[0] != 1:
-            return []
+            return None
+        whole = self._card(index, parent, driver, cuda)
         most = self._call("nvmlDeviceGetMaxMigDeviceCount", parent) or 0
         handles = [self._call("nvmlDeviceGetMigDeviceHandleByIndex", parent, number) for number in range(most)]
-        pci = self._call("nvmlDeviceGetPciInfo", parent)
         cards = [self._card(index, handle, driver, cuda, mig=True) for handle in handles if handle is not None]
-        bus = normal_pci(pci.busId) if pci is not None else None
+        if not cards:
+            return [replace(whole, gpu=replace(whole.gpu, instance_of=whole.gpu.name, error=_NO_INSTANCE))]
         # An instance has no bus address of its own: it lies on its card's.
-        return [replace(card, gpu=replace(card.gpu, pci_id=card.gpu.pci_id or bus)) for card in cards]
+        return [replace(card, parent=parent, gpu=replace(
+            card.gpu, pci_id=card.gpu.pci_id or whole.gpu.pci_id, instance_of=whole.gpu.name)) for card in cards]
 
     def memory(self, card: Card) -> Memory | None:
         return self._memory(card.handle)[0]
+
+    def shared(self, card: Card) -> Memory | None:
+        """NVIDIA's cards take none of the host's memory that the driver would count."""
+        return None
 
     def _memory(self, handle: Any) -> tuple[Memory | None, bool]:
         """What is told, and whether the driver says that this card's memory cannot be told at all."""
@@ -197,11 +213,16 @@ class Nvml:
     def clocks_mhz(self, card: Card) -> tuple[float | None, float | None]:
         """Of the multiprocessors and of the memory."""
         kinds = (getattr(self._library, "NVML_CLOCK_SM", 1), getattr(self._library, "NVML_CLOCK_MEM", 2))
-        sm, memory = (_sane(self._call("nvmlDeviceGetClockInfo", card.handle, kind), 100_000) for kind in kinds)
+        sm, memory = (_sane(self._of_card(card, "nvmlDeviceGetClockInfo", kind), 100_000) for kind in kinds)
         return sm, memory
 
+    def _of_card(self, card: Card, name: str, *arguments: Any) -> Any:
+        """What an instance does not tell of itself its card tells."""
+        own = self._call(name, card.handle, *arguments)
+        return self._call(name, card.parent, *arguments) if own is None and card.parent is not None else own
+
     def power_w(self, card: Card) -> float | None:
-        milliwatts = _sane(self._call("nvmlDeviceGetPowerUsage", card.handle), 10_000_000)
+        milliwatts = _sane(self._of_card(card, "nvmlDeviceGetPowerUsage"), 10_000_000)
         return None if milliwatts is None else milliwatts / 1000
 
     def power_limits_w(self, card: Card) -> tuple[float | None, float | None]:
@@ -216,19 +237,32 @@ class Nvml:
         return None if mode is None else mode == 1
 
     def temperature_c(self, card: Card) -> float | None:
-        return _sane(self._call("nvmlDeviceGetTemperature", card.handle, 0), 250)
+        return _sane(self._of_card(card, "nvmlDeviceGetTemperature", 0), 250)
 
     def throttle(self, card: Card) -> tuple[str, ...] | None:
         """The reasons for which clocks are held down now; empty for none."""
-        bits = self._call("nvmlDeviceGetCurrentClocksEventReasons", card.handle)
+        bits = self._of_card(card, "nvmlDeviceGetCurrentClocksEventReasons")
         if bits is None:
-            bits = self._call("nvmlDeviceGetCurrentClocksThrottleReasons", card.handle)
+            bits = self._of_card(card, "nvmlDeviceGetCurrentClocksThrottleReasons")
         return None if bits is None else tuple(name for bit, name in _REASONS.items() if bits & bit)
+
+    def pcie_link(self, card: Card) -> tuple[int | None, int | None]:
+        names = ("nvmlDeviceGetCurrPcieLinkGeneration", "nvmlDeviceGetCurrPcieLinkWidth")
+        generation, width = (_sane(self._of_card(card, name), 128) for name in names)
+        return int(generation) if generation else None, int(width) if width else None
 
     def pcie_bytes_per_s(self, card: Card) -> tuple[float | None, float | None]:
         """Received and sent by the card. Blocks 20 ms for each of the two: the driver counts for that long."""
         received, sent = (_kib(self._call("nvmlDeviceGetPcieThroughput", card.handle, kind)) for kind in (1, 0))
         return received, sent
+
+    def untold(self, card: Card) -> Mapping[str, Text]:
+        if card.mig:
+            whole = dict.fromkeys(("clocks", "power", "temperature", "throttle", "link"), _WHOLE_CARD)
+            return whole | dict.fromkeys(("load", "memory_load", "pcie"), _INSTANCE)
+        if card.memory_unsupported:
+            return {"memory": _SHARED, "memory_load": _SHARED, "link": _NO_BUS, "pcie": _NO_BUS}
+        return {}
 
 
 def normal_pci(bus_id: str | bytes) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -19,6 +21,15 @@ class TreeUse:
     cpu_pct: float
     rss_bytes: float
     pids: frozenset[int]
+    age_s: float = 0.0
+    """How long the oldest of them has run; 0 where none lives."""
+
+
+def _age_s(process: psutil.Process) -> float:
+    if sys.platform == "linux":
+        # exact to a hundredth: both count from the start of the system, whose own time psutil knows to a second only
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - (process.create_time() - psutil.boot_time())
+    return time.time() - process.create_time()
 
 
 class ProcessTree:
@@ -37,12 +48,13 @@ class ProcessTree:
         now = self._clock()
         self._follow(now)
         cpu_s: dict[tuple[int, float], float] = {}
-        rss = 0
+        rss, age_s = 0, 0.0
         for pid, process in list(self._processes.items()):
             try:
                 with process.oneshot():
                     times = process.cpu_times()
                     cpu_s[pid, process.create_time()] = times.user + times.system
+                    age_s = max(age_s, _age_s(process))
                     rss += process.memory_info().rss
             except (psutil.Error, OSError):
                 del self._processes[pid]
@@ -53,6 +65,7 @@ class ProcessTree:
             cpu_pct=100 * sum(spent) / elapsed if spent and elapsed > 0 else math.nan,
             rss_bytes=float(rss) if cpu_s else math.nan,
             pids=frozenset(self._processes),
+            age_s=age_s,
         )
 
     def _follow(self, now: float) -> None:

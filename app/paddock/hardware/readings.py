@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from paddock.hardware import host
+from paddock.hardware import host, sharing
 from paddock.hardware.drivers import Card, Driver, all_cards, key_of
 from paddock.hardware.model import Device, DeviceReading, Machine, Reading
 from paddock.hardware.pressure import PressureReader
-from paddock.hardware.processes import ProcessTree
+from paddock.hardware.processes import ProcessTree, TreeUse
 from paddock.hardware.surveying import open_drivers
+from paddock.text import Text
 
 NAN = math.nan
 _REOPEN_S = 30.0
@@ -23,6 +24,8 @@ _PCIE_EVERY_S = 1.0
 _PCIE_HOLDS_S = 3.0
 _JUMP_S = 5.0
 """A wall clock that gains so much on the monotonic one between two readings: the machine slept."""
+_BIRTH_S = 0.05
+"""The system tells when a process began to within a few hundredths of a second."""
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Readings:
         self._opened_at = -math.inf
         self._wanted = any(device.gpu is not None for device in machine.devices)
         self._drift = time.time() - clock()
+        self._counted_at = machine.taken_at
         self._pcie: dict[str, _Throughput] = {}
         self._pcie_turn = 0
         self._cpu = host.CpuLoad()
@@ -80,7 +84,7 @@ class Readings:
             process_rss_bytes=process.rss_bytes,
             pressure=self._pressure.read(now, process.pids),
             devices=tuple(
-                self._device(device, now, process.pids, float(total), float(available)) for device in self._devices),
+                self._device(device, now, process, float(total), float(available)) for device in self._devices),
         )
 
     def close(self) -> None:
@@ -122,24 +126,27 @@ class Readings:
         received, sent = card.driver.pcie_bytes_per_s(card)
         self._pcie[name] = _Throughput(now, _nan(received), _nan(sent))
 
-    def _device(
-        self, device: Device, now: float, pids: frozenset[int], ram_total: float, ram_available: float
-    ) -> DeviceReading:
+    def _device(self, device: Device, now: float, process: TreeUse, ram_total: float, ram_available: float) -> (
+            DeviceReading):
         card = self._cards.get(device.name)
         if card is None or card.handle is None:
-            return _silent(device.name)
+            return _silent(device)
         driver = card.driver
-        used, free = _memory(card, device.integrated, ram_total, ram_available)
+        used, free = sharing.now(card, device.integrated, ram_total, ram_available) or (NAN, NAN)
         gpu_pct, memory_pct = driver.utilisation(card)
         sm_mhz, memory_mhz = driver.clocks_mhz(card)
+        generation, width = driver.pcie_link(card)
+        shared = driver.shared(card)
         pcie = self._pcie.get(device.name, _Throughput())
         if now - pcie.t > _PCIE_HOLDS_S:
             pcie = _Throughput()
+        held = _process_bytes(card, process.pids)
+        grown = self._grown(device, used, process) if math.isnan(held) else NAN
         return DeviceReading(
             device=device.name,
             used_bytes=used,
             free_bytes=free,
-            process_bytes=_process_bytes(card, pids),
+            process_bytes=held if math.isnan(grown) else grown,
             utilisation_pct=_nan(gpu_pct),
             memory_utilisation_pct=_nan(memory_pct),
             sm_clock_mhz=_nan(sm_mhz),
@@ -149,18 +156,51 @@ class Readings:
             pcie_rx_bytes_per_s=pcie.received,
             pcie_tx_bytes_per_s=pcie.sent,
             throttle=driver.throttle(card),
+            shared_used_bytes=_nan(shared.used_bytes if shared else None),
+            pcie_generation=_nan(generation),
+            pcie_width=_nan(width),
+            process_assumed=not math.isnan(grown),
+            twin=device.same_as is not None,
         )
 
+    def _grown(self, device: Device, used: float, process: TreeUse) -> float:
+        """What the card's use has grown by since before the processes began: theirs, or others' that came since.
 
-def _memory(card: Card, integrated: bool, ram_total: float, ram_available: float) -> tuple[float, float]:
-    """Used and free. Where NVIDIA's card shares the host's memory its driver's figures mislead: the host's are true."""
-    if integrated and card.gpu.maker == "nvidia":
-        return ram_total - ram_available, ram_available
-    memory = card.driver.memory(card)
-    if memory is None:
-        return NAN, NAN
-    free = float(memory.free_bytes)
-    return float(memory.used_bytes), min(free, ram_available) if integrated else free
+        NaN where they are older than our last count, as a server is that somebody else started.
+        """
+        if device.counted_total_bytes is None or device.counted_free_bytes is None or device.integrated:
+            return NAN
+        if not process.pids or process.age_s > time.monotonic() - self._counted_at + _BIRTH_S:
+            return NAN
+        return max(0.0, used - (device.counted_total_bytes - device.counted_free_bytes))
+
+
+def explain(machine: Machine, *, open_with: Callable[[], tuple[Sequence[Driver], object]] = open_drivers) -> (
+        dict[str, Mapping[str, Text]]):
+    """Why readings of a device are missing, or what they mean there: by device name, then by field.
+
+    Fields: memory, shared, processes, load, memory_load, clocks, power, temperature, throttle, link, pcie; "*" for all.
+    A device without a matched card has "*" alone.
+    """
+    drivers, _ = open_with()
+    try:
+        listed = {card.key: card for card in all_cards(drivers)}
+        return {device.name: _reasons(device, listed.get(key_of(device.gpu))) for device in machine.devices}
+    finally:
+        for driver in drivers:
+            driver.close()
+
+
+def _reasons(device: Device, card: Card | None) -> Mapping[str, Text]:
+    if device.kind == "rpc":
+        return {"*": Text("It is on another machine, whose driver cannot be asked from here.")}
+    if device.match_note is not None:
+        return {"*": Text("Which of the cards it is cannot be told, so no reading is shown as its own.")}
+    if card is None:
+        return {"*": Text("No driver that tells readings knows this device.")}
+    if card.handle is None:
+        return {"*": card.gpu.error or Text("The driver cannot reach this card.")}
+    return card.driver.untold(card)
 
 
 def _process_bytes(card: Card, pids: frozenset[int]) -> float:
@@ -178,8 +218,9 @@ def _process_bytes(card: Card, pids: frozenset[int]) -> float:
     return 0.0 if all(psutil.pid_exists(one.pid) for one in processes) else NAN
 
 
-def _silent(name: str) -> DeviceReading:
-    return DeviceReading(name, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, None)
+def _silent(device: Device) -> DeviceReading:
+    gaps = (NAN,) * 11
+    return DeviceReading(device.name, *gaps, None, twin=device.same_as is not None)
 
 
 def _swap_used() -> float:

@@ -14,19 +14,20 @@ from contextlib import contextmanager
 import psutil
 
 from paddock.engine import EngineDevice
-from paddock.hardware import host
-from paddock.hardware.amd import AmdGpus
+from paddock.hardware import host, sharing
+from paddock.hardware.amd import open_amd
+from paddock.hardware.apple import AppleGpus
 from paddock.hardware.drivers import Card, Driver, all_cards, key_of
-from paddock.hardware.matching import match, visible
+from paddock.hardware.intel import IntelGpus
+from paddock.hardware.matching import looks_integrated, match, twins, visible
 from paddock.hardware.model import Device, Gpu, GpuProcess, Machine
 from paddock.hardware.nvml import normal_pci, open_nvml
 from paddock.text import Text
 
-_SHARED_MEMORY_CARD = re.compile(r"\b(GB10|Tegra|Orin|Thor|Xavier|Jetson)\b", re.I)
-_INTEGRATED = re.compile(
-    r"llvmpipe|swiftshader|^apple |uhd graphics|iris|radeon(?:\(tm\))? graphics|radeon \d{3}m\b|\b80[4-6]0s\b|"
-    r"vega \d+ graphics|adreno|mali-", re.I)
 _USING = re.compile(r"using device (?P<name>\S+) \((?P<text>.*?)\)(?: \((?P<id>[^()]*)\))? - \d+ MiB free")
+_BACKENDS = {"nvidia": ("NVIDIA", ("cuda", "vulkan")), "amd": ("AMD", ("rocm", "vulkan")),
+             "intel": ("Intel", ("sycl", "vulkan", "openvino", "opencl")), "apple": ("Apple", ("metal", "vulkan"))}
+"""Of each maker: how people write it, and the backends that can use its cards."""
 CANT_TELL = Text("can't tell which card")
 
 
@@ -35,7 +36,9 @@ def open_drivers() -> tuple[list[Driver], list[Text]]:
     nvml, note = open_nvml()
     drivers: list[Driver] = [nvml] if nvml else []
     if sys.platform == "linux":
-        drivers.append(AmdGpus())
+        drivers += [open_amd(), IntelGpus()]
+    if sys.platform == "darwin" and platform.machine() == "arm64":
+        return [AppleGpus()], []
     return drivers, [note] if note else []
 
 
@@ -111,7 +114,8 @@ def _machine(
     offloading = [device for device in engine_devices if device.is_gpu]
     matched = match(offloading, gpus, environ)
     by_key = {card.key: card for card in cards}
-    devices = tuple(_device(one, matched, by_key, total, available) for one in offloading)
+    again = twins(offloading, matched)
+    devices = tuple(_device(one, matched, by_key, total, available, again) for one in offloading)
     told = [*notes, *(_lost(gpu) for gpu in gpus if gpu.error)]
     if unused := _unused(offloading, gpus, environ):
         told.append(unused)
@@ -134,13 +138,29 @@ def _machine(
 
 
 def _unused(devices: Sequence[EngineDevice], gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Text | None:
-    """A card that is there but that the engine does not list, unless somebody hid it: the usual "why so slow"."""
-    nvidia = [gpu for gpu in gpus if gpu.maker == "nvidia"]
-    sound = [gpu.name for gpu in nvidia if gpu.error is None]
-    if not sound or any(device.kind in ("cuda", "vulkan") for device in devices) or visible(nvidia, environ) == []:
+    """A card that is there but that the engine does not list, unless somebody hid it: the usual "why so slow".
+
+    A processor's own graphics are nearly everywhere, and an engine without them is no mistake: they are not named.
+    """
+    missed: dict[str, list[str]] = {}
+    for gpu in gpus:
+        maker, backends = _BACKENDS[gpu.maker]
+        seen = any(device.kind in backends for device in devices)
+        if gpu.error is None and gpu.integrated is not True and not seen and not _hidden(gpu.maker, gpus, environ):
+            missed.setdefault(maker, []).append(gpu.name)
+    if not missed:
         return None
-    return Text("This engine does not see the NVIDIA card that is here ({names}): it was built without support for it, "
-                "or its driver does not answer.", names=", ".join(sound))
+    return Text("This engine does not see the {makers} card that is here ({names}): it was built without support for "
+                "it, or its driver does not answer.", makers=" / ".join(missed),
+                names=", ".join(name for names in missed.values() for name in names))
+
+
+def _hidden(maker: str, gpus: Sequence[Gpu], environ: Mapping[str, str]) -> bool:
+    """Whether the person hid all cards of a maker from the engine."""
+    if maker == "nvidia":
+        return visible([gpu for gpu in gpus if gpu.maker == maker], environ) == []
+    return maker == "amd" and any(environ.get(name) in ("", "-1") for name in (
+        "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
 
 
 def _lost(gpu: Gpu) -> Text:
@@ -149,73 +169,56 @@ def _lost(gpu: Gpu) -> Text:
 
 def _device(
     listed: EngineDevice, matched: Mapping[str, Gpu | None], cards: Mapping[object, Card], ram_total: int,
-    ram_available: int,
+    ram_available: int, again: Mapping[str, str],
 ) -> Device:
     gpu = matched.get(listed.name)
     card = cards.get(key_of(gpu)) if gpu else None
-    unified = card is not None and shares_memory(card, listed.total_bytes, ram_total)
-    integrated = unified or bool(listed.unified) or (listed.unified is None and bool(
-        _INTEGRATED.search(listed.description)))
+    unified = card is not None and sharing.shares_memory(card, listed.total_bytes, ram_total)
     local = listed.kind != "rpc"
-    total = ram_total if unified else listed.total_bytes
-    if integrated and local and total is not None:
-        total = min(total, ram_total)
+    integrated = local and (unified or (card.gpu.integrated if card and card.gpu.integrated is not None
+                                        else looks_integrated(listed)))
+    total = sharing.total_bytes(listed, card, integrated, unified, ram_total)
+    counted = card.driver.memory(card) if card else None
+    shared = card.driver.shared(card) if card else None
     return Device(
         name=listed.name,
         kind=listed.kind,
         description=listed.description,
         total_bytes=total,
-        free_bytes=_free(listed.free_bytes, total, card, integrated, ram_available),
-        integrated=integrated and local,
+        free_bytes=sharing.free_bytes(listed.free_bytes, total, card, integrated, ram_available),
+        integrated=integrated,
         gpu=gpu,
         match_note=CANT_TELL if listed.name in matched and gpu is None and cards else None,
         processes=_named(card.driver.processes(card, frozenset())) if card else None,
-        free_assumed=_assumed(listed, card, integrated),
+        free_assumed=sharing.assumed(listed, card, integrated),
+        listed_total_bytes=listed.total_bytes,
+        listed_free_bytes=listed.free_bytes,
+        counted_total_bytes=counted.total_bytes if counted else None,
+        counted_free_bytes=counted.free_bytes if counted else None,
+        shared_total_bytes=shared.total_bytes if shared else None,
+        shared_free_bytes=shared.free_bytes if shared else None,
+        same_as=again.get(listed.name),
+        memory_note=sharing.difference(listed, counted, unified),
     )
-
-
-def _assumed(listed: EngineDevice, card: Card | None, integrated: bool) -> bool:
-    counted = card is not None and (integrated or card.driver.memory(card) is not None)
-    return not counted and listed.free_bytes is not None and listed.free_bytes == listed.total_bytes
-
-
-def shares_memory(card: Card, engine_total: int | None, ram_total: int) -> bool:
-    """Whether CPU and this card use one memory (GB10, Jetson): a lost card tells no memory either, and is not that.
-
-    The driver must say "not supported", or the name be known; an unknown card must have the host's size at the engine.
-    """
-    if card.gpu.error is not None or card.mig or card.gpu.maker != "nvidia":
-        return False
-    if _SHARED_MEMORY_CARD.search(card.gpu.name):
-        return True
-    return card.memory_unsupported and engine_total is not None and 0.85 < engine_total / ram_total < 1.1
-
-
-def _free(
-    listed: int | None, total: int | None, card: Card | None, integrated: bool, ram_available: int
-) -> int | None:
-    """What is free of a device: as its card's driver counts it, else as the engine did when it listed.
-
-    A device that shares the host's memory has no more than the host has left.
-    """
-    if integrated and card is not None and card.gpu.maker == "nvidia":
-        return ram_available
-    memory = card.driver.memory(card) if card and not integrated else None
-    known = [size for size in (memory.free_bytes if memory else listed, total) if size is not None]
-    if memory is None and listed is None:
-        return None
-    return min(*known, ram_available) if integrated else min(known)
 
 
 def _refreshed(
     device: Device, listed: EngineDevice | None, cards: Mapping[object, Card], ram_available: int
 ) -> Device:
     card = cards.get(key_of(device.gpu)) if device.gpu else None
-    before = listed.free_bytes if listed else device.free_bytes
-    free = _free(before, device.total_bytes, card, device.integrated, ram_available)
+    # what the engine said, not what we made of it before: that was bounded by what the host had left then
+    before = listed.free_bytes if listed else device.listed_free_bytes
+    before = device.free_bytes if before is None and listed is None else before
+    free = sharing.free_bytes(before, device.total_bytes, card, device.integrated, ram_available)
     processes = _named(card.driver.processes(card, frozenset())) if card else device.processes
-    assumed = _assumed(listed, card, device.integrated) if listed else device.free_assumed
-    return dataclasses.replace(device, free_bytes=free, processes=processes, free_assumed=assumed)
+    assumed = sharing.assumed(listed, card, device.integrated) if listed else device.free_assumed
+    counted = card.driver.memory(card) if card else None
+    shared = card.driver.shared(card) if card else None
+    return dataclasses.replace(
+        device, free_bytes=free, processes=processes, free_assumed=assumed,
+        listed_free_bytes=listed.free_bytes if listed else device.listed_free_bytes,
+        counted_free_bytes=counted.free_bytes if counted else None,
+        shared_free_bytes=shared.free_bytes if shared else None)
 
 
 def _named(processes: tuple[GpuProcess, ...] | None) -> tuple[GpuProcess, ...] | None:
