@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from paddock.work import Preview, Workspace
     from paddock.work.engine_fit import EngineFit
     from paddock.work.ledger import Record
+    from paddock.work.others import Others
 
 FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
@@ -47,6 +48,7 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
         place: bool, corrections: bool | None, flags: tuple[str, ...]) -> int:
     """What FILE needs on each device with these llama-server flags, and whether it fits."""
     from paddock.work import Workspace
+    from paddock.work.others import others_for
 
     workspace = Workspace(options.data_dir, options.engine)
     if batch:
@@ -60,15 +62,18 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
     plan = placement.plan if placement is not None else plan
     estimate = workspace.estimate(plan, budgets=budgets, corrections=corrections)
     record = workspace.record_of(plan, estimate) if budgets is None else None
+    others = others_for(workspace, plan, estimate) if budgets is None else None
     asked = workspace.ask_engine(plan) if ask else None
     if options.json:
-        document(_document(workspace.answer_of(estimate), record, asked, placement))
+        document(_document(workspace.answer_of(estimate), record, asked, placement, others))
         return 0
     if placement is not None:
         line(placement.flags or Text("No flags are needed."))
         line(placement.why)
         line("")
     show(estimate)
+    for text in others.lines() if others is not None else ():
+        line(text)
     if record is not None:
         line(record.text if record.launches else Text("This model was never launched here."))
     if asked is not None:
@@ -108,11 +113,14 @@ def _placement(workspace: Workspace, plan: Plan, budgets: list[Budget] | None, w
 
 
 def _document(answer: dict[str, Any], record: Record | None, asked: EngineFit | None,
-              placement: Placement | None) -> dict[str, Any]:
+              placement: Placement | None, others: Others | None) -> dict[str, Any]:
     """A batch answer, with what was asked for besides."""
     if placement is not None:
         answer["placement"] = {"flags": placement.flags, "why": str(placement.why),
                                "gpu_weights": placement.gpu_weights}
+    if others is not None:
+        answer["others"] = others.as_list()
+        answer["others_untold"] = dict(others.untold)
     if record is not None:
         answer["record"] = {"launches": record.launches, "low_pct": record.low_pct, "high_pct": record.high_pct}
     if asked is not None:

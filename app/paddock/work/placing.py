@@ -30,12 +30,12 @@ def place(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None = N
     engine = engine_of(workspace, plan)
     machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
     there = tuple(budgets) if budgets is not None else budgets_of(machine)
-    given = given_for(workspace, model, engine, machine, _beside(workspace, plan, "spec-draft-model"),
-                      _beside(workspace, plan, "mmproj"), corrections if budgets is None else bool(corrections))
+    given = given_for(workspace, model, engine, machine, beside(workspace, plan, "spec-draft-model"),
+                      beside(workspace, plan, "mmproj"), corrections if budgets is None else bool(corrections))
     return auto_place(model, plan, there, pinned=pinned, **given)
 
 
-def _beside(workspace: Workspace, plan: Plan, option: str) -> ModelFile | None:
+def beside(workspace: Workspace, plan: Plan, option: str) -> ModelFile | None:
     """A draft or projector; None where there is none, or it cannot be read (the estimate then says so)."""
     path = plan.get(option)
     try:
