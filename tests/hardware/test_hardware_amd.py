@@ -205,7 +205,7 @@ def test_twins_in_size_are_told_apart_by_their_names(tmp_path: Path, amd: AmdGpu
 class FakeSmi(ModuleType):
     """What the package of AMD's library offers, with one card."""
 
-    class AmdSmiException(Exception):
+    class AmdSmiException(Exception):  # noqa: N818 - the library calls it so
         """As the library's own."""
 
     failing: frozenset[str] = frozenset()

@@ -35,6 +35,8 @@ class Budget:
     free_bytes: int | None
     integrated: bool = False
     description: str = ""
+    same_as: str | None = None
+    """An earlier device that is this very card through another backend: llama.cpp takes one of the two by itself."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ class Device:
     row: int
     free: int | None
     integrated: bool
+    twin: bool = False
+    """The same card as an earlier device."""
 
     @property
     def align(self) -> int:
@@ -96,7 +98,8 @@ class RefusedError(Exception):
 def available(budgets: Sequence[Budget]) -> list[Device]:
     """The budgets that are devices to llama.cpp (host and CPU rows left out)."""
     return [
-        Device(b.name, b.kind.lower(), i, b.free_bytes if b.free_bytes is not None else b.total_bytes, b.integrated)
+        Device(b.name, b.kind.lower(), i, b.free_bytes if b.free_bytes is not None else b.total_bytes, b.integrated,
+               b.same_as is not None)
         for i, b in enumerate(budgets)
         if b.kind.lower() not in _NOT_DEVICES and b.name not in ("Host", "CPU")
     ]
@@ -106,8 +109,8 @@ def chosen(levers: Levers, devices: Sequence[Device]) -> tuple[Device, ...]:
     """The devices in use, in llama.cpp's order. Raises RefusedError."""
     if levers.devices is None:
         remote = [d for d in devices if d.kind == "rpc"]
-        own = [d for d in devices if d.kind != "rpc" and not d.integrated]
-        own = own or [d for d in devices if d.kind != "rpc"][:1]
+        local = [d for d in devices if d.kind != "rpc" and not d.twin]
+        own = [d for d in local if not d.integrated] or local[:1]
         picked = remote + own
     else:
         by_name = {d.name: d for d in devices}

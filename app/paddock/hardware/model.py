@@ -38,7 +38,7 @@ class Gpu:
     maker: str = "nvidia"
     """nvidia, amd, intel or apple."""
     vram_bytes: int | None = None
-    """Memory of its own: a card's, or what the BIOS carved out for a processor's graphics; None where not told apart."""
+    """Memory of its own: a card's, or what was carved out for a processor's graphics; None where not told apart."""
     shared_bytes: int | None = None
     """What it may take of the host's memory besides (AMD's GTT, Apple's limit)."""
     integrated: bool | None = None

@@ -16,8 +16,8 @@ _HELD = 0.6
 _DROP = 0.85
 """Cards lower their clock a little under any full load: only this much less than their own best counts."""
 _DROP_UNTOLD = 0.7
-HEAT = frozenset({"sw_thermal_slowdown", "hw_thermal_slowdown"})
-POWER = frozenset({"sw_power_cap", "hw_power_brake", "board_limit"})
+HEAT = frozenset({"sw_thermal_slowdown", "hw_thermal_slowdown", "thermal_limit", "prochot"})
+POWER = frozenset({"sw_power_cap", "hw_power_brake", "board_limit", "power_limit", "current_limit"})
 _EITHER = frozenset({"hw_slowdown"})
 _UNDERUSED_PCT, _UNDERUSED_S = 40.0, 15.0
 _MOSTLY = 0.85
