@@ -144,6 +144,7 @@ class Reporter:
         self._start = time.monotonic()
         self._line = 0
         self._told_requests: set[int] = set()
+        self._models: dict[str, tuple[str, int | None]] = {}
         self._unheard: OSError | None = None
         """Why nothing can be said any more: the reader left, or the disk is full."""
         self._last_sample = 0.0
@@ -205,6 +206,7 @@ class Reporter:
             self._line = entry.number
             if self.json:
                 self._event("log", level=entry.level, text=entry.text)
+        self._tell_models(run)
         snapshot = run.recorder.snapshot()
         for request in snapshot.requests:
             if request.status != "active" and request.number not in self._told_requests:
@@ -232,6 +234,17 @@ class Reporter:
                 if not self.json:
                     said = Text("Over: {what}", what=event.text) if event.kind == "recovered" else event.text
                     self._note(" ".join((str(said), event.data.get("proof", ""), event.data.get("fix", ""))).strip())
+
+    def _tell_models(self, run: Run | Watched) -> None:
+        """A router's models: all of them once, then each whose state changes."""
+        for model in run.models:
+            if self._models.get(model.id) == (model.state, model.port):
+                continue
+            self._models[model.id] = (model.state, model.port)
+            self._event("model", id=model.id, state=model.state, port=model.port, failed=model.failed,
+                        exit_code=model.exit_code)
+            if not self.json:
+                self._note(Text("model {id}: {state}", id=model.id, state=model.state))
 
     def watched(self, watched: Watched) -> None:
         """The last event of a watching."""

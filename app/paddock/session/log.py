@@ -10,13 +10,16 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.server.model import LogLine
+from paddock.session.children import Children
 from paddock.session.memory import ActualMemory, MemoryLog
 
 _PREFIX = re.compile(r"^(?:\[\d+\] +)?(?:(\d+)\.(\d\d)\.(\d{3})\.(\d{3}) +)?(?:([IWED]) +)?")
+_CHILD = re.compile(r"^\[(\d+)\] +")
+"""A router tells its children's lines on, each with the port of its server in front."""
 _SLOT = re.compile(r"^slot +[\w()]+: id +(\d+) \| task (-?\d+) \| *(.*)$", re.DOTALL)
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?|-?nan|-?inf)"
 
@@ -71,7 +74,8 @@ _LISTENING = re.compile(r"^srv +llama_server: (?:listening on|server is listenin
 class LogParser:
     """Fed every line of one server's output, in order. Not thread-safe; the recorder locks around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, children: Children | None = None) -> None:
+        """`children`: of a router; without them its lines are read as one server's."""
         self._offset: float | None = None
         self._last_stamp = -math.inf
         self.memory_log = MemoryLog()
@@ -81,6 +85,8 @@ class LogParser:
         self.context_per_slot: int | None = None
         self.kv_unified: bool | None = None
         self.url: str | None = None
+        self._children = children
+        self._parsers: dict[int, LogParser] = {}
 
     @property
     def memory(self) -> ActualMemory:
@@ -92,19 +98,37 @@ class LogParser:
         self._offset, self._last_stamp = None, -math.inf
         self.memory_log = MemoryLog()
         self.tells_requests = False
+        self._parsers.clear()
 
     def feed(self, line: LogLine) -> list[Fact]:
         """The facts of one line; most lines have none."""
         text = line.text.rstrip("\r\n")
+        if self._children is not None and (child := _CHILD.match(text)) is not None:
+            return self._of_child(int(child[1]), line.t, text[child.end():], self._children)
+        return self._feed(line.t, text)
+
+    def _of_child(self, port: int, t: float, text: str, children: Children) -> list[Fact]:
+        """A child's facts, its slots and tasks numbered as those of the session."""
+        parser = self._parsers.setdefault(port, LogParser())
+        facts = parser._feed(t, text)
+        if not facts:
+            return []
+        lane = children.lane(port, parser.slots)
+        self.tells_requests = self.tells_requests or parser.tells_requests
+        self.slots = children.slots
+        return [replace(f, slot=None if f.slot is None else lane.slot(f.slot),
+                        task=None if f.task is None else lane.task(f.task)) for f in facts]
+
+    def _feed(self, t: float, text: str) -> list[Fact]:
         if text.startswith('{"type":'):
-            return self._record(line.t, text)
+            return self._record(t, text)
         match = _PREFIX.match(text)
         stamp = None
         if match is not None:
             if match[1] is not None:
                 stamp = int(match[1]) * 60 + int(match[2]) + int(match[3]) / 1e3 + int(match[4]) / 1e6
             text = text[match.end() :]
-        return self._facts(self._time(line.t, stamp), text)
+        return self._facts(self._time(t, stamp), text)
 
     def _record(self, t: float, text: str) -> list[Fact]:
         try:

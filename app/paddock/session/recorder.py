@@ -14,6 +14,7 @@ from typing import Any
 
 from paddock.hardware.model import Reading
 from paddock.server.model import Exit, LogLine, State
+from paddock.session.children import Children
 from paddock.session.joining import Joiner
 from paddock.session.log import Fact, LogParser
 from paddock.session.memory import ActualMemory
@@ -80,6 +81,7 @@ class Recorder:
         series: Series | None = None,
         history_s: float = 0.0,
         on_launch: Callable[[], object] = lambda: None,
+        children: Children | None = None,
     ) -> None:
         self._sink, self._clock = sink, clock
         self.t0 = clock() if t0 is None else t0
@@ -87,7 +89,7 @@ class Recorder:
         self.on_launch = on_launch
         """Called when a request begins; plug `Sampler.poke` in."""
         self._lock = threading.RLock()
-        self._parser = LogParser()
+        self._parser = LogParser(children)
         self._tracker = RequestTracker()
         self._joiner = Joiner(self._joined)
         self._arrivals: dict[int, float] = {}

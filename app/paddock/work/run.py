@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paddock.errors import AppError
-from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor
+from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor, router
+from paddock.server.router import RouterModel
 from paddock.session.proxy import RecordingProxy
 from paddock.text import Text
 from paddock.work import fit_log, ledger
@@ -57,7 +58,7 @@ class Run:
     def __init__(self, *, session_id: int, preview: Preview, label: str, started_utc: str,
                  database: Database, recorder: Recorder, make_client: Callable[[], Client],
                  make_sampler: Callable[[Run], Sampler], listener: RunListener | None, log_path: str | None,
-                 estimated: bool = False) -> None:
+                 estimated: bool = False, is_router: bool = False) -> None:
         self.session_id = session_id
         self.preview = preview
         self.label = label
@@ -69,6 +70,9 @@ class Run:
         """What --fit changed in this launch; None while not known, or where it changed nothing."""
         self.detectors: DetectorWatch | None = None
         """What looks for signs that the run is degraded."""
+        self.is_router = is_router
+        self.models: tuple[RouterModel, ...] = ()
+        """Of a router, the newest list; empty before the first and for any other server."""
         self.ended_at: float | None = None
         """Monotonic seconds."""
         self.listener = listener
@@ -130,6 +134,26 @@ class Run:
         """Ask the server to stop; returns at once; idempotent."""
         self.supervisor.stop()
 
+    def load_model(self, model_id: str) -> None:
+        """Have the router load a model; it shows in `models` a moment later. Blocks a moment. AppError if refused."""
+        with self._make_client() as client:
+            router.load(client, model_id)
+
+    def unload_model(self, model_id: str) -> None:
+        """Have the router end a model's server. Blocks a moment. AppError where it refuses."""
+        with self._make_client() as client:
+            router.unload(client, model_id)
+
+    def on_models(self, models: tuple[RouterModel, ...]) -> None:
+        """The router's list has changed; from the sampler's thread."""
+        before = {m.id: m for m in self.models}
+        self.models = models
+        for model in models:
+            known = before.get(model.id)
+            if known is not None and known.state != model.state:
+                self.recorder.event("model", f"{model.id}: {model.state}", id=model.id, state=model.state,
+                                    failed=model.failed, exit_code=model.exit_code)
+
     def open_proxy(self, port: int = 0, *, keep_texts: bool = False) -> str:
         """Put the recording proxy in front (0: any free port); returns the address for clients. Blocks for a moment.
 
@@ -172,17 +196,19 @@ class Run:
 
     def ask(self, prompt: str, *, system: str = "", temperature: float = 0.8, seed: int = -1, max_tokens: int = 512,
             on_text: Callable[[str], None] | None = None, cancelled: Callable[[], bool] = lambda: False) -> Answer:
-        """Send one prompt as a chat and stream the answer. Blocks. Raises AppError in words."""
+        """Send one prompt as a chat and stream the answer. Blocks. Raises AppError in words.
+
+        A router is asked for a model that is loaded, else for its first one, which it then loads.
+        """
         if self.state is not State.READY:
             raise AppError(Text("The server is not ready."), hint=Text("Wait until it has loaded the model."))
         messages = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
-        client = self._make_client()
-        try:
+        chosen = next((m for m in self.models if m.running), next(iter(self.models), None))
+        named = {"model": chosen.id} if chosen is not None else {}
+        with self._make_client() as client:
             return _stream(client, messages, on_text, cancelled, temperature=temperature, seed=seed,
-                           max_tokens=max_tokens, stream_options={"include_usage": True})
-        finally:
-            client.close()
+                           max_tokens=max_tokens, stream_options={"include_usage": True}, **named)
 
     # -- server.Listener
 

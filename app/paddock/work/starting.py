@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -16,9 +17,10 @@ from paddock.hardware import Machine, Readings
 from paddock.launch import Plan, effective
 from paddock.launch.effective import Effective
 from paddock.launch.parsing import parse_argv
-from paddock.server import ServerSpec, Supervisor
+from paddock.server import Client, ServerSpec, Supervisor
 from paddock.server.record import Leftover
 from paddock.session import Recorder, Sampler, SamplerSpec
+from paddock.session.children import Children, RouterPoller
 from paddock.store import SessionStart
 from paddock.text import Text
 from paddock.work import asking
@@ -96,7 +98,9 @@ def _spec(workspace: Workspace, preview: Preview, address: Effective, keep_servi
 def _label(preview: Preview) -> str:
     if preview.model is not None:
         return preview.model.facts.name or preview.model.path.stem
-    return preview.plan.get("hf-repo") or preview.plan.get("model") or "llama.cpp"
+    plan = preview.plan
+    folder = plan.get("models-dir") or plan.get("models-preset")
+    return plan.get("hf-repo") or plan.get("model") or (Path(folder).name if folder else "") or "llama.cpp"
 
 
 def _key(env: Mapping[str, str], address: Effective) -> str | None:
@@ -155,7 +159,9 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
     """Recorder, sampler and supervisor of one session, joined. `supervisor`: of a server that ran before."""
     database = workspace.database
     session_id = database.start_session(start)
-    recorder = Recorder(lambda row: database.row(session_id, row), history_s=_HISTORY_S if supervisor else 0.0)
+    children = Children() if address.router else None
+    recorder = Recorder(lambda row: database.row(session_id, row), history_s=_HISTORY_S if supervisor else 0.0,
+                        children=children)
     polling = SamplerSpec(sleeps=address.sleep_idle_s is not None, use_slots=address.slots_endpoint,
                           use_metrics=address.metrics_endpoint or supervisor is not None)
 
@@ -164,18 +170,25 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
             return [run.pid] if run.pid else []
 
         files = [shard.path for shard in preview.model.shards] if preview.model is not None else []
-        made = Sampler(run.supervisor.client, lambda: Readings(preview.machine, pids, files=files),
-                       run.detectors.on_row if run.detectors else recorder.on_row, t0=recorder.t0, spec=polling, active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
+        client = run.supervisor.client if children is None else partial(_router_client, run, children)
+        made = Sampler(client, lambda: Readings(preview.machine, pids, files=files),
+                       run.detectors.on_row if run.detectors else recorder.on_row, t0=recorder.t0, spec=polling,
+                       active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
         recorder.on_launch = made.poke
         return made
 
     run = Run(session_id=session_id, preview=preview, label=spec.label,
               started_utc=datetime.now(UTC).isoformat(timespec="seconds"), database=database, recorder=recorder,
               make_client=lambda: run.supervisor.client(600), make_sampler=sampler, listener=listener,
-              log_path=str(spec.log_path) if spec.log_path else None, estimated=supervisor is None)
+              log_path=str(spec.log_path) if spec.log_path else None, estimated=supervisor is None,
+              is_router=address.router)
     run.detectors = watch_of(database, session_id, start, preview, recorder, adopted=supervisor is not None)
     run.supervisor = supervisor(run) if supervisor else Supervisor(spec, listener=run)
     return run
+
+
+def _router_client(run: Run, children: Children) -> RouterPoller:
+    return RouterPoller(run.supervisor.client(), Client, children, time.monotonic, run.on_models)
 
 
 def adopt_run(workspace: Workspace, leftover: Leftover, listener: RunListener | None) -> Run:

@@ -10,6 +10,7 @@ import psutil
 from paddock.errors import AppError
 from paddock.hardware import Readings
 from paddock.server import Client
+from paddock.server.router import RouterModel
 from paddock.session import Recorder, Sampler, SamplerSpec
 from paddock.store import SessionStart
 from paddock.text import Text
@@ -29,6 +30,7 @@ class Watched:
 
     def __init__(self, workspace: Workspace, url: str, key: str | None, record: bool) -> None:
         self.url = normal_url(url)
+        self.models: tuple[RouterModel, ...] = ()
         self._key = key
         self.props = self._first_answer()
         self.label = _label(self.props, self.url)

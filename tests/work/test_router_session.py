@@ -1,0 +1,82 @@
+"""A real router as one session: its models listed, loaded, asked, unloaded, and gone with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+import tinymodel
+
+from paddock.errors import AppError
+from paddock.launch import Plan
+from paddock.server import State
+from paddock.work import Run, Workspace
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.ready = threading.Event()
+
+    def on_state(self, _run: object, state: State, _exit: object) -> None:
+        if state is State.READY:
+            self.ready.set()
+
+    def on_diagnosis(self, *_: object) -> None: ...
+
+
+def wait(run: Run, seen: Callable[[], object]) -> None:
+    """Until it is so; fails when the server ends, or after a minute."""
+    until = time.monotonic() + 60
+    while not seen():
+        assert not run.join(0.05)
+        assert time.monotonic() < until
+
+
+def test_a_router_is_one_session_with_the_figures_of_its_models(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    if workspace.engine() is None:
+        pytest.skip("no llama.cpp is here: run scripts/test.py")
+    (tmp_path / "models").mkdir()
+    for name, seed in (("a", 1), ("b", 2)):
+        tinymodel.write(tmp_path / "models" / f"{name}.gguf", seed=seed)
+    plan = Plan().with_("models-dir", str(tmp_path / "models")).with_("threads", 1).with_("ctx-size", 512)
+    heard = Heard()
+
+    def states() -> dict[str, str]:
+        return {m.id: m.state for m in run.models}
+
+    try:
+        run = workspace.launch(plan, listener=heard)
+        assert run.is_router
+        assert run.label == "models"
+        assert heard.ready.wait(60)
+        wait(run, lambda: states() == {"a": "unloaded", "b": "unloaded"})
+        with pytest.raises(AppError, match="did not take"):
+            run.load_model("nothing like it")
+        for name in ("a", "b"):
+            run.load_model(name)
+        wait(run, lambda: states() == {"a": "loaded", "b": "loaded"})
+        pids = {p.pid for p in psutil.Process(run.pid).children(recursive=True)}
+        assert run.ask("hello", max_tokens=12).generated_tokens == 12
+        wait(run, lambda: run.recorder.snapshot().requests and not run.recorder.busy)
+        (request,) = run.recorder.snapshot().requests
+        assert (request.generated_tokens, request.status) == (12, "done")
+        sample = run.recorder.snapshot().sample
+        assert sample is not None
+        assert len({slot.id for slot in sample.slots}) == len(sample.slots) > 1
+        run.unload_model("a")
+        wait(run, lambda: states() == {"a": "unloaded", "b": "loaded"})
+        assert [e.text for e in run.recorder.snapshot().events if e.kind == "model"][-1] == "a: unloaded"
+        run.stop()
+        assert run.join(20)
+        assert not any(psutil.pid_exists(pid) for pid in pids)
+    finally:
+        workspace.close()
+    again = Workspace(tmp_path / "data")
+    (row,) = again.sessions()
+    assert (row.state, row.model, row.requests, row.generated_tokens) == ("stopped", "models", 1, 12)
+    again.close()
