@@ -32,8 +32,8 @@ KNOWN = names(_NAMES)
 
 NO_CACHE = names("""bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert
 gemma-embedding wavtokenizer-dec dream llada llada-moe rnd1 clef""")
-ENCODERS = names("""bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert
-gemma-embedding wavtokenizer-dec clef t5encoder llama-embed""")
+BOTH_WAYS = frozenset({"dream", "llada", "llada-moe", "rnd1", "gemma-embedding"})
+"""Never causal, whatever the file says; all others are, unless attention.causal is false."""
 RECURRENT = frozenset(["mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"])
 HYBRID = names("""jamba granitehybrid plamo2 falcon-h1 nemotron_h nemotron_h_moe lfm2 lfm2moe qwen3next qwen35
 qwen35moe qwen4exp minimax-01 kimi-linear kimi-k3 bailingmoe3 glm5-next""")
@@ -63,7 +63,11 @@ deepseek32 hy_v4 dots3note glm-dsa bitnet t5 nemotron_h nemotron_h_moe granitehy
 minimax-m3 mistral4 kimi-linear bailingmoe3 kimi-k3 glm5-next qwen3tts""")
 DSA = frozenset(["deepseek32", "glm-dsa", "hy_v4", "dots3note"])
 EQUAL_SEQUENCES = frozenset({"kimi-linear", "minimax-01"})
-"""Not unified: the micro-batch must divide by the slots."""
+"""Not unified: the micro-batch must divide by the slots, since a last graph is reserved for one sequence.
+
+An attention layer then gives fewer rows than it was asked for. In the trunk's last layer nobody notices: the rows that
+are wanted are picked right after it.
+"""
 OWN_GRAPH = names("""deepseek4 qwen4exp glm5-next minimax-m3 hy_v4 kimi-k3 minimax-01 hrm_text cogvlm dots3note
 bailingmoe3 talkie""")
 HEAD_SIZE_CHECKED = frozenset(["llama", "deci", "falcon", "llama-embed"])

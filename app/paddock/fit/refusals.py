@@ -89,11 +89,13 @@ def _aborts(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
             slots=sizes.slots,
         )
     arch = shape.architecture
-    if not sizes.unified and arch in arch_data.EQUAL_SEQUENCES and sizes.ubatch % sizes.slots:
+    tokens = min(sizes.context, sizes.ubatch)
+    early = any(not recurrent for recurrent in shape.recurrent[: max(0, shape.layers - 1)])
+    if not sizes.unified and arch in arch_data.EQUAL_SEQUENCES and early and tokens % sizes.slots:
         return Text(
             "{arch} needs a micro-batch ({ubatch}) that divides by the {slots} slots: llama.cpp aborts.",
             arch=arch,
-            ubatch=sizes.ubatch,
+            ubatch=tokens,
             slots=sizes.slots,
         )
     if not sizes.unified and arch == "t5" and sizes.slots > 1:

@@ -265,7 +265,7 @@ class _Reader:
             own_kv_layers=self.own_kv(count),
             state_r=states[0],
             state_s=states[1],
-            causal=bool(self.number("attention.causal", 0 if self.arch in arch_data.ENCODERS else 1)),
+            causal=self.arch not in arch_data.BOTH_WAYS and bool(self.number("attention.causal", 1)),
             integers=self.integers,
             numbers=self.numbers,
             arrays=self.arrays,

@@ -219,6 +219,7 @@ class Attending(Base):
             q_view = g.view(q, *q.ne, size=q.size)
             cast = [g.new([x], *x.ne, type_=F16) for x in (k, v)]
             out = Node(FLASH, (q_view, *cast, mask), F32, (hv, heads, u, 1), 4 * hv * heads * u)
+            self.fused.append(("flash", out, layer))
             flat: Tensor = g.view(out, hv * heads, u)
         else:
             kq = g.new([g.view(k, *k.ne, size=k.size), g.view(q, *q.ne, size=q.size)], keys, u, heads)

@@ -114,9 +114,8 @@ class Base:
         return None
 
     def _long_short(self) -> str:
-        per_slot = self.sizes.context // self.sizes.slots
         original = self.shape.integer("rope.scaling.original_context_length", self.shape.trained_context)
-        return "rope_factors_long.weight" if per_slot > original else "rope_factors_short.weight"
+        return "rope_factors_long.weight" if self.sizes.cells > original else "rope_factors_short.weight"
 
     def output_weight(self) -> Node | None:
         """The head: output.weight, or the token embedding loaded again for the output layer."""
@@ -246,9 +245,10 @@ class Base:
         return cur
 
     def lnorm(self, layer: int, name: str, x: Tensor, layer_norm: bool = False) -> Node:
-        """A norm with a block's own weights, which llama.cpp hints to the block's device."""
+        """A norm with a block's own weights (PLaMo names some without a suffix), hinted to the block's device."""
         within, self.layer = self.layer, layer
-        out = self.norm(x, self.lw(layer, name + ".weight"), self.lw(layer, name + ".bias"), layer_norm)
+        weight = self.lw(layer, name + ".weight") or self.lw(layer, name)
+        out = self.norm(x, weight, self.lw(layer, name + ".bias"), layer_norm)
         self.layer = within
         return out
 
@@ -261,17 +261,19 @@ class Base:
         x: Tensor,
         clamp: bool = False,
         reshape: bool = True,
+        scales: int | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Query, key and value, as [head size, heads, tokens] (build_qkv)."""
+        """Query, key and value, as [head size, heads, tokens] (build_qkv). scales: the layer whose scales are taken."""
         shape, g, u = self.shape, self.g, self.u
         heads, kv = shape.heads[layer], shape.kv_heads[layer]
         hk, hv = shape.head_k[layer], shape.head_v[layer]
         fused = self.lw(layer, "attn_qkv.weight")
         if fused is not None:
             return self._fused(layer, x, fused, clamp, reshape)
+        scaled = layer if scales is None else scales
         out: list[Tensor] = []
         for part, head, count in (("q", hk, heads), ("k", hk, kv), ("v", hv, kv)):
-            cur = self.mm(self.lw(layer, f"attn_{part}.weight"), x, self.lw(layer, f"attn_{part}.scale"))
+            cur = self.mm(self.lw(layer, f"attn_{part}.weight"), x, self.lw(scaled, f"attn_{part}.scale"))
             bias = self.lw(layer, f"attn_{part}.bias")
             if bias is not None:
                 cur = g.same(cur, bias)

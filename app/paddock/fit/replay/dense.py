@@ -18,6 +18,9 @@ hunyuan-moe hunyuan-dense hunyuan_vl hy_v3 smollm3 seed_oss grovemoe apertus min
 maincoder pockettts mellum maple mimo2 muse-glimmer nanbeige smallthinker spark2_5 step35 gpt-oss dream llada
 llada-moe rnd1 cogvlm llama-embed""")
 
+_NO_FACTORS = frozenset({"falcon-h1", "llada", "pangu-embedded", "cogvlm"})
+"""Their graphs turn without the file's frequency factors."""
+
 
 def build(b: Build) -> None:
     """The whole graph of a plain architecture."""
@@ -58,6 +61,7 @@ def ends(b: Build, t: Traits, x: Tensor, cut: Node) -> None:
         logit_scale=ops,
         cut=cut if t.late_cut == "before_norm" else None,
         after=cut if t.late_cut == "after_norm" else None,
+        headless=b.arch == "llama-embed",
     )
     b.mark()
 
@@ -235,10 +239,11 @@ def attention(b: Build, t: Traits, layer: int, x: Tensor, project: bool = True) 
     else:
         q, k, v = b.qkv(layer, x, bool(b.number("attention.clamp_kqv")))
     turned = ropes(b, t, layer)
-    if not t.norm_after_rope and not flat:
+    if not t.norm_after_rope and not t.flat_norm:
         q, k = _normed(b, t, layer, q, k)
     if turned:
-        factors = b.rope_factors(layer) if b.arch != "step35" or not b.shape.swa[layer] else None
+        plain = b.arch in _NO_FACTORS or (b.arch == "step35" and b.shape.swa[layer])
+        factors = None if plain else b.rope_factors(layer)
         more = [b.inp_pos(), *([factors] if factors is not None else [])]
         q, k = g.rope(q, *more), g.rope(k, *more)
     if t.norm_after_rope:
@@ -280,6 +285,8 @@ def _flat(b: Build, t: Traits, layer: int, x: Tensor) -> tuple[Tensor, Tensor, T
 
 def feed_forward(b: Build, t: Traits, layer: int, x: Tensor, probs: Tensor | None = None) -> Tensor:
     g = b.g
+    if b.arch == "refact" and b.lw(layer, "ffn_up.weight") is None:
+        return g.same(x)  # its graph knows no experts: what is left is the activation
     if b.lw(layer, "ffn_gate_inp.weight") is None:
         if t.sub_norms:
             cur: Tensor = b.ffn(layer, x, down="none")

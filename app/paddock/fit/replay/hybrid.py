@@ -68,6 +68,7 @@ def build(b: Build) -> None:
         logit_scale=1 if scale else 0,
         norm="token_embd_norm" if b.arch in ("lfm2", "lfm2moe") else "output_norm",
         after=cut if b.arch in _LATE else None,
+        headless=b.arch in ("lfm2", "lfm2moe") and b.sizes.embeddings,
     )
     b.mark()
 

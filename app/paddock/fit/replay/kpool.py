@@ -60,7 +60,7 @@ class Pools:
         gate = b.mm(b.lw(layer, "indexer_compressor_gate.weight"), x)
         cache = self._stored(layer, b.g.new([key, gate], 2 * self.size, b.u))
         self._pooled(layer, cache)
-        pooled = b.g.rows(b.g.view(cache, self.size, 1, size=cache.size), self.cells)
+        pooled = b.g.rows(self._pieces(cache, 1), self.cells)
         weights = b.g.same(b.mm(b.lw(layer, "indexer.proj.weight"), x))
         score = b.g.new([q, b.g.view(pooled, self.size, 1, self.count), weights, self.hidden], self.count, b.u)
         self.last = self._masked(self._order(score), mask)
@@ -75,11 +75,17 @@ class Pools:
         g.expand(g.store(cache, whole, self.ids))
         return cache
 
+    def _pieces(self, cache: Node, count: int) -> Tensor:
+        """Some of the key-sized pieces of every cell: what is left of the last cell is not spanned."""
+        kind = self.b.sizes.type_k
+        left = row_bytes(kind, self.rows * self.size) - row_bytes(kind, count * self.size)
+        return self.b.g.view(cache, count * self.size, 1, size=cache.size - left)
+
     def _pooled(self, layer: int, cache: Node) -> None:
         """Pools that the batch completes: a softmax over each pool's gates weighs its keys."""
         b, g, n, size, new = self.b, self.b.g, self.each, self.size, self.new
         flat = g.view(self.new_members, n * new)
-        rows = g.rows(g.view(cache, 2 * size, 1, size=cache.size), flat)
+        rows = g.rows(self._pieces(cache, 2), flat)
         span = rows.size - 4 * size
         ape = b.lw(layer, "indexer_compressor_ape.weight")
         logits = g.same(g.view(rows, size, n, new, size=span), *([ape] if ape is not None else []))

@@ -67,8 +67,8 @@ def _hrm(b: Build) -> None:
 
 
 def _stack(b: Build, cur: Tensor, first: int, count: int) -> Tensor:
-    """One pass through a stack: caches of its own, weights shared with the other passes."""
-    g, s, u = b.g, b.shape, b.u
+    """One pass through a stack: caches (and scales, if any) of its own, weights shared with the other passes."""
+    g, s = b.g, b.shape
     step = s.integer("hrm.l_cycles") + 1
     blocks = count if first // count % step == step - 1 else 0
     for layer in range(first, first + count):
@@ -76,10 +76,10 @@ def _stack(b: Build, cur: Tensor, first: int, count: int) -> Tensor:
         skip = cur
         cur = b.norm(cur, None)
         gate = b.mm(b.lw(block, "attn_gate.weight"), cur)
-        q, k, v = b.qkv(block, cur)
+        q, k, v = b.qkv(block, cur, scales=layer)
         out: Tensor = b.attention(layer, g.rope(q, b.inp_pos()), g.rope(k, b.inp_pos()), v, wo=None)
-        out = g.view(out, s.head_v[layer] * s.heads[layer], u)
-        out = b.project(block, g.same(out, g.same(gate)), "attn_output")
+        gated = g.same(out, g.same(gate))
+        out = b.mm(b.lw(block, "attn_output.weight"), gated, b.lw(layer, "attn_output.scale"))
         cur = g.same(out, skip)
         cur = g.same(b.ffn(block, b.norm(cur, None)), cur)
     return b.norm(cur, None)

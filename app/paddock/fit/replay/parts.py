@@ -195,7 +195,7 @@ class Build(Attending):
         if gating == "sqrt":
             probs = g.same(probs)
         chosen = probs
-        extra = self.lw(layer, bias) if bias else None
+        extra = self.lw(layer, bias) or self.lw(layer, bias.removesuffix(".bias")) if bias else None
         if extra is not None:
             chosen = g.same(probs, extra)
         if self.arch == "llama4":
@@ -261,6 +261,7 @@ class Build(Attending):
         norm: str = "output_norm",
         pin: Tensor | None = None,
         after: Node | None = None,
+        headless: bool = False,
     ) -> None:
         """Final norm and head; `logit_scale`: operations on the logits; `cut`: rows taken before the norm."""
         g = self.g
@@ -281,7 +282,7 @@ class Build(Attending):
         else:
             self.embed(cur)
         head = self.w("token_embd.weight") if self.arch == "bitnet" else self.output_weight()
-        if head is not None:
+        if head is not None and not headless:
             cur = self.mm(head, cur, self.w("output.scale"))
             bias = self.w("output.bias")
             if bias is not None:

@@ -31,7 +31,7 @@ class _Chosen(Pools):
         size, u = self.size, self.b.u
         cache = self._stored(layer, b.mm(b.lw(layer, "indexer.k_proj.weight"), x))
         self._means(layer, cache)
-        pooled = g.rows(g.view(cache, size, 1, size=cache.size), self.cells)
+        pooled = g.rows(self._pieces(cache, 1), self.cells)
         q: Tensor = g.view(b.mm(b.lw(layer, "indexer.q_proj.weight"), x), size, self.heads, u)
         q = g.rope(b.lnorm(layer, "indexer.q_norm", q), b.inp_pos())
         weights = g.same(filled(b, F32, self.heads, u))
@@ -43,7 +43,7 @@ class _Chosen(Pools):
 
     def _means(self, layer: int, cache: Node) -> None:
         b, g, size, new = self.b, self.b.g, self.size, self.new
-        rows = g.rows(g.view(cache, size, 1, size=cache.size), g.view(self.new_members, self.each * new))
+        rows = g.rows(self._pieces(cache, 1), g.view(self.new_members, self.each * new))
         span = 4 * size * (self.each * (new - 1) + 1)
         total: Node = g.cont(g.view(rows, size, new, size=span))
         for _ in range(1, self.each):

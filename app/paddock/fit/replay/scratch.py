@@ -28,7 +28,7 @@ def of(b: Build, devices: Sequence[Device]) -> list[tuple[Node, list[int]]]:
     shape, sizes = b.shape, b.sizes
     out = []
     for kind, node, layer in b.fused:
-        if kind != "flash" or b.batch_only:
+        if kind != "flash" or not node.src[1].base.buffered:
             continue
         cells = cells_of(shape, sizes, layer) * sizes.streams
         copied = _copied(sizes.type_k) * shape.head_k[layer] * shape.kv_heads[layer]

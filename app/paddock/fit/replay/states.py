@@ -247,10 +247,14 @@ def short_convolution(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     mixed = g.same(parts[0], parts[2])
     cache = s.cache(layer, shape.state_r)
     history = s.read(cache, shape.state_r)
-    joined = g.new(
-        [g.view(history, kept, wide, s.slots), g.view(mixed, s.each, wide, s.slots)], kept + s.each, wide, s.slots
-    )
-    for _ in range(min(s.each, s.snapshots)):
+    fresh = g.view(mixed, s.each, wide, s.slots)
+    if shape.causal:
+        joined = g.new([g.view(history, kept, wide, s.slots), fresh], kept + s.each, wide, s.slots)
+    else:
+        side = kept // 2
+        left = g.cont(g.view(history, side, wide, s.slots, size=history.size - 4 * (kept - side)))
+        joined = g.new([g.new([left, fresh], side + s.each, wide, s.slots)], 2 * side + s.each, wide, s.slots)
+    for _ in range(min(s.each, s.snapshots) if shape.causal else 1):
         s.store(last(b, joined, kept), cache)
     out = g.new([joined, *known(b.lw(layer, "shortconv.conv.weight"))], wide, s.each, s.slots)
     y = g.same(parts[1], out)
