@@ -15,12 +15,15 @@ _SAMPLE = 4096
 _ENOUGH_DATA = 1 << 20
 
 
-def file_problems(parts: Iterable[Part]) -> tuple[list[Problem], bool]:
-    """What is wrong with the files themselves, and whether bytes are missing in one of them."""
+def file_problems(parts: Iterable[Part], remote: bool = False) -> tuple[list[Problem], bool]:
+    """What is wrong with the files themselves, and whether bytes are missing in one of them.
+
+    `remote`: there is no file here to look behind its tensors.
+    """
     problems: list[Problem] = []
     whole = True
     for part in parts:
-        cut = _truncated(part) or _joined(part)
+        cut = _truncated(part) or (None if remote else _joined(part))
         if cut is not None:
             problems.append(cut)
             whole = False

@@ -63,6 +63,13 @@ def _declared(architecture: str | None, metadata: Mapping[str, Any], tensor_name
     return None
 
 
+def kind_by_name(name: str) -> Kind:
+    """The kind as far as a file's name tells, for files that are not here to be read."""
+    if name.lower().startswith("mtp-"):
+        return Kind.DRAFT
+    return _by_name(Path(name), None, {})
+
+
 def _by_name(path: Path, architecture: str | None, metadata: Mapping[str, Any]) -> Kind:
     name = f"{path.name} {metadata.get('general.name', '')}"
     if architecture is None and _PROJECTOR_NAME.search(path.name):

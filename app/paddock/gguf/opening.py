@@ -9,7 +9,7 @@ from pathlib import Path
 from paddock.errors import AppError
 from paddock.gguf.foreign import check_start
 from paddock.gguf.header import Header, read_header
-from paddock.gguf.window import Window
+from paddock.gguf.window import Source, Window
 from paddock.text import Text
 
 _START = 64 << 10
@@ -24,13 +24,18 @@ def open_header(path: Path) -> Header:
         if not stat.S_ISREG(status.st_mode):
             raise _not_a_file(path, status)
         with path.open("rb", buffering=0) as file:
-            start = file.read(min(_START, status.st_size)) or b""
-            version, big_endian = check_start(start, status.st_size, path)
-            window = Window(file, status.st_size, start)
-            window.skip(8)
-            return read_header(window, path, status.st_mtime_ns, version, big_endian)
+            return header_of(file, status.st_size, path, status.st_mtime_ns)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def header_of(source: Source, size: int, path: Path, mtime_ns: int = 0) -> Header:
+    """The header at the start of anything that can be read like a file. AppError if there is none, in words."""
+    start = source.read(min(_START, size)) or b""
+    version, big_endian = check_start(start, size, path)
+    window = Window(source, size, start)
+    window.skip(8)
+    return read_header(window, path, mtime_ns, version, big_endian)
 
 
 def _not_a_file(path: Path, status: os.stat_result) -> AppError:

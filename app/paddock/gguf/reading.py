@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,11 @@ from paddock.gguf.complete import file_problems, side_file_problem, zero_tail
 from paddock.gguf.facts import facts_of
 from paddock.gguf.kinds import kind_of
 from paddock.gguf.model import ModelFile, Problem
+from paddock.gguf.opening import header_of
 from paddock.gguf.shards import Part, ShardSet, shard_set
+from paddock.gguf.splits import split_keys
+from paddock.gguf.tensors import table
+from paddock.gguf.window import Source
 
 _SEVERITIES = ("error", "warning", "hint")
 
@@ -43,7 +47,26 @@ def read(path: str | os.PathLike[str], *, cache: Cache | None = None) -> ModelFi
     return model
 
 
-def _model(found: ShardSet) -> ModelFile:
+def read_sources(sources: Sequence[tuple[str, Source, int]]) -> ModelFile:
+    """The model whose parts are these (name, bytes to read from, size in bytes), none of which lies on a disk here.
+
+    Reads headers and tensor tables only. AppError where one cannot be read; parts that are not given are missing.
+    """
+    parts: dict[int, Part] = {}
+    count = len(sources)
+    for place, (name, source, size) in enumerate(sources, 1):
+        header = header_of(source, size, Path(name))
+        keys = split_keys(header.metadata)
+        number = place if keys.number is None or keys.count is None else keys.number + 1
+        count = max(count, keys.count or 1)
+        parts[number] = Part(header, table(header, number))
+    first = Path(sources[0][0])
+    paths = {n: parts[n].header.path if n in parts else first for n in range(1, count + 1)}
+    complete = len(parts) == count
+    return _model(ShardSet(parts, paths, complete), remote=True)
+
+
+def _model(found: ShardSet, remote: bool = False) -> ModelFile:
     parts = found.parts.values()
     first = found.first
     tensors = tuple(tensor for part in parts for tensor in part.table.tensors)
@@ -53,13 +76,13 @@ def _model(found: ShardSet) -> ModelFile:
     facts, oddities = facts_of(found.path, architecture, kind, first.metadata, tensors)
     if min(found.parts) != min(found.paths):
         oddities = []  # Only the first file says what the model is, and it is missing; that alone is worth saying.
-    problems, whole = file_problems(parts)
+    problems, whole = file_problems(parts, remote)
     if any(p.id == "joined-shards" for p in problems):
         # Then the other parts are here, and a name would not help.
         oddities += [p for p in found.problems if p.id != "renamed-shard"]
     else:
         oddities += found.problems
-    hollow = zero_tail(parts) if whole else None
+    hollow = zero_tail(parts) if whole and not remote else None
     return ModelFile(
         path=found.path, version=first.version, architecture=architecture, kind=kind, metadata=first.metadata,
         tensors=tensors, shards=found.shards(), facts=facts,
