@@ -19,6 +19,8 @@ from paddock.hardware.surveying import open_drivers
 from paddock.text import Text
 
 NAN = math.nan
+Explained = Mapping[str, Mapping[str, Text]]
+"""Why a reading is missing, or what it means: by device name, then by field."""
 _REOPEN_S = 30.0
 _PCIE_EVERY_S = 1.0
 _PCIE_HOLDS_S = 3.0
@@ -176,7 +178,7 @@ class Readings:
 
 
 def explain(machine: Machine, *, open_with: Callable[[], tuple[Sequence[Driver], object]] = open_drivers) -> (
-        dict[str, Mapping[str, Text]]):
+        Explained):
     """Why readings of a device are missing, or what they mean there: by device name, then by field.
 
     Fields: memory, shared, processes, load, memory_load, clocks, power, temperature, throttle, link, pcie; "*" for all.
