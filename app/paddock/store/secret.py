@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,15 @@ class Secrets:
             self._memory[name] = value
             self.notice = Text("No keyring is available: the key is kept in memory until Paddock quits.")
         return f"keyring:{name}"
+
+    def forget(self, name: str) -> None:
+        """Remove what `save` kept; nothing where there is nothing."""
+        import keyring
+        from keyring.errors import KeyringError
+
+        self._memory.pop(name, None)
+        with contextlib.suppress(KeyringError, RuntimeError, OSError):
+            keyring.delete_password(SERVICE, name)
 
     def resolve(self, reference: str, environ: Mapping[str, str]) -> str | None:
         """As `resolve_secret`, and what is kept in memory."""

@@ -48,6 +48,11 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Estimates take over what earlier launches of the model showed beyond the band; always said in a note."""
     hugging_face_token: str = ""
     """A reference (keyring:, env:, file:), never the token."""
+    download_folder: str = ""
+    """Where models from Hugging Face go; empty: the folder "models" beside the settings."""
+    projector_of: dict[str, str] = {}
+    """What the person chose to go with a model, by its identity: a path, or "" for none on purpose."""
+    draft_of: dict[str, str] = {}
 
     def with_recent(self, model: str, keep: int = 12) -> list[str]:
         """The list of recent models with this one first."""
