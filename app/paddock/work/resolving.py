@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from paddock.errors import AppError
 from paddock.launch import Plan
 from paddock.launch.export import export as export_as
+from paddock.launch.layers import layered
 from paddock.launch.model import Setting
 from paddock.launch.parsing import parse_argv
 from paddock.store import Profile
 from paddock.text import Text
-from paddock.work import previewing
+from paddock.work import opening, previewing
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
-_SOURCES = ("model", "hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
+_ONE_MODEL = ("model", "hf-repo", "model-url", "docker-repo")
+_SOURCES = (*_ONE_MODEL, "models-dir", "models-preset")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 
 
@@ -32,15 +34,27 @@ def resolve(workspace: Workspace, target: str | None, flags: Sequence[str]) -> t
             raise AppError(Text("No model is named."),
                            hint=Text("Give a GGUF file or a profile's name, or -m, -hf, -mu or --models-dir among the "
                                      "flags after --."))
-        return _with_engine(workspace, _first_shard(workspace, extra)), None
+        return _finished(workspace, extra), None
     target = target.strip().strip("\"'")
     if not target:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file or a profile's name."))
-    if Path(target).expanduser().exists() or target.lower().endswith(".gguf"):
-        plan = _merge(Plan().with_("model", str(Path(target).expanduser())), extra)
-        return _with_engine(workspace, _first_shard(workspace, plan)), None
-    profile = workspace.profiles.load(target)
-    return _with_engine(workspace, _merge(profile.plan, extra)), profile
+    if Path(target).expanduser().exists() or (target.lower().endswith(".gguf") and not _is_profile(workspace, target)):
+        return _finished(workspace, _merge(Plan().with_("model", str(Path(target).expanduser())), extra)), None
+    opened = opening.open_profile(workspace, target)
+    return _with_engine(workspace, _merge(opened.plan, extra)), opening.with_notices(opened)
+
+
+def _is_profile(workspace: Workspace, name: str) -> bool:
+    """A profile may be called like a file: it is meant where no such file is there."""
+    return name in workspace.profiles.names()
+
+
+def _finished(workspace: Workspace, plan: Plan) -> Plan:
+    """With the person's defaults for this model and the engine that was chosen; a folder of models has none."""
+    plan = _first_shard(workspace, plan)
+    if any(plan.find(option) for option in _ONE_MODEL):
+        plan = layered(opening.layers_for(workspace, plan)[0], plan)
+    return _with_engine(workspace, plan)
 
 
 def _verbatim(plan: Plan) -> Plan:

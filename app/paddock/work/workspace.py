@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
@@ -23,13 +24,15 @@ from paddock.server import leftovers
 from paddock.server.record import Leftover
 from paddock.store import Database, Profile, Profiles, SessionDetail, load_settings, save_settings
 from paddock.store import ledger as stored_ledger
+from paddock.store.defaults import Defaults
 from paddock.store.rows import SessionRow
 from paddock.text import Text
-from paddock.work import asking, engine_fit, ledger, previewing, resolving, saving
+from paddock.work import asking, engine_fit, ledger, opening, previewing, resolving, saving
 from paddock.work.conditions import reachable
 from paddock.work.engine_fit import EngineFit
 from paddock.work.ledger import Record
 from paddock.work.model import Preview
+from paddock.work.opening import Opened
 from paddock.work.run import ENDED, Run, RunListener
 from paddock.work.settling import settled
 from paddock.work.starting import adopt_run, start_run
@@ -48,7 +51,9 @@ class Workspace:
     def __init__(self, data_dir: str | Path | None = None, engine: str | None = None) -> None:
         self.paths = DataPaths.at(data_dir)
         self.settings, self.notices = load_settings(self.paths.settings)
+        self._settings_read = copy.deepcopy(self.settings)
         self.profiles = Profiles(self.paths.profiles)
+        self.defaults = Defaults(self.paths.profiles / ".defaults")
         self.runs: list[Run] = []
         self._selector = engine
         self._lock = threading.RLock()
@@ -65,8 +70,8 @@ class Workspace:
     # -- settings and storage
 
     def save_settings(self) -> None:
-        """Write settings.toml. Raises AppError when the folder cannot be written."""
-        save_settings(self.paths.settings, self.settings)
+        """Write settings.toml: what was changed here. Raises AppError when the folder cannot be written."""
+        save_settings(self.paths.settings, self.settings, self._settings_read)
 
     @property
     def database(self) -> Database:
@@ -211,6 +216,8 @@ class Workspace:
         """Every model file of the folders and caches; files that cannot be read are listed with the reason."""
         places = [library.Place(Path(f).expanduser(), f) for f in self.settings.model_folders]
         places.append(library.Place(self.paths.root / "models", "Paddock"))
+        if self.settings.download_folder:
+            places.append(library.Place(Path(self.settings.download_folder).expanduser(), "Paddock"))
         places += library.default_places(os.environ, Path.home())
         found = library.scan(places, read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
                              cancelled=cancelled)
@@ -257,9 +264,14 @@ class Workspace:
         """The plan's command in a shell's or program's format."""
         return resolving.export(self, plan, form, additions)
 
-    def save_profile(self, name: str, plan: Plan, **details: Any) -> Profile:
-        """Save a plan under a name; what an existing profile of that name holds besides is kept."""
-        return saving.save_profile(self, name, plan, **details)
+    def open_profile(self, name: str, known: Sequence[Path] = ()) -> Opened:
+        """A profile with its defaults, its files found again and old flags carried over; says what was done. Blocks."""
+        return opening.open_profile(self, name, known)
+
+    def save_profile(self, name: str, plan: Plan, expected: int | None = None, **details: Any) -> Profile:
+        """Save a plan under a name; what an existing profile of that name holds besides is kept, and what the plan
+        takes from the defaults is left to them. `expected`: the revision that was opened."""
+        return saving.save_profile(self, name, plan, expected, **details)
 
     def import_profiles(self, text: str, name: str | None = None, hint: str = "") -> list[Profile]:
         """Save what a text holds: our TOML, a command line or script, KoboldCpp settings, a llama.cpp preset, a

@@ -1,0 +1,53 @@
+"""A model file that moved is found again by what it is: the hash of its header and the sizes of its parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.errors import AppError
+
+if TYPE_CHECKING:
+    from paddock.work.workspace import Workspace
+
+SEARCH_S = 20.0
+"""A longer search is given up: the person may name the file."""
+_MOST_NEARBY = 500
+
+
+def found_again(workspace: Workspace, path: str, identity: str, known: Iterable[Path] = ()) -> Path | None:
+    """Where the file is now; None where it is not found. Looks at `known` first, then near the old place, then in all
+    places of models. Blocks for seconds at worst; reads headers only."""
+    old = Path(path).expanduser()
+    for candidate in (*known, *islice(_nearby(old), _MOST_NEARBY)):
+        found = _is_it(workspace, candidate, identity)
+        if found is not None:
+            return found
+    end = time.monotonic() + SEARCH_S
+    entries = workspace.scan(lambda _done, _total, _text: None, lambda: time.monotonic() > end)
+    same = [e.path for e in entries if e.model is not None and e.model.identity == identity]
+    # Of several copies, the one that kept its name.
+    return min(same, key=lambda p: (p.name != old.name, str(p)), default=None)
+
+
+def _nearby(old: Path) -> Iterator[Path]:
+    """The folder that it was in, and the folders beside and below that: it may have been renamed or moved by one."""
+    for folder in (old.parent, old.parent.parent):
+        if folder == folder.parent:
+            continue  # Never the root of a disk.
+        for pattern in ("*.gguf", "*/*.gguf"):
+            try:
+                yield from sorted(folder.glob(pattern), key=lambda p: (p.name != old.name, str(p)))
+            except OSError:
+                continue
+
+
+def _is_it(workspace: Workspace, path: Path, identity: str) -> Path | None:
+    try:
+        model = workspace.read_model(path)
+    except (AppError, OSError):
+        return None
+    return model.path if model.identity == identity else None
