@@ -37,10 +37,9 @@ BOTH_WAYS = frozenset({"dream", "llada", "llada-moe", "rnd1", "gemma-embedding"}
 RECURRENT = frozenset(["mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"])
 HYBRID = names("""jamba granitehybrid plamo2 falcon-h1 nemotron_h nemotron_h_moe lfm2 lfm2moe qwen3next qwen35
 qwen35moe qwen4exp minimax-01 kimi-linear kimi-k3 bailingmoe3 glm5-next""")
-INTERVAL = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 4, "qwen4exp": 4, "minimax-01": 8}
+INTERVAL = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 4, "qwen4exp": 4, "minimax-01": 8, "clef": 4}
 """Hybrids whose recurrent layers come from attention.recurrent_layers, else from full_attention_interval (default)."""
-NO_HEAD = names("""bitnet bert modern-bert eurobert neo-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3
-clef""")
+NO_HEAD = names("""bitnet bert modern-bert eurobert neo-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3""")
 """No output tensor is made, tied or not."""
 ALWAYS_TIED = frozenset(["cohere2", "command-r", "gemma", "gemma2", "openelm", "pockettts", "gemma4-assistant"])
 HEAD_FIRST = frozenset({"gemma3n", "gemma4"})

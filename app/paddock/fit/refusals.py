@@ -98,6 +98,8 @@ def _aborts(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
             ubatch=tokens,
             slots=sizes.slots,
         )
+    if arch == "plm" and sizes.flash and max(tokens, sizes.slots) > 1:
+        return Text("{arch} runs only with --flash-attn off: llama.cpp aborts as it stores values.", arch=arch)
     if not sizes.unified and arch == "t5" and sizes.slots > 1:
         return Text("{arch} runs with several slots only when they share the context (--kv-unified).", arch=arch)
     return None

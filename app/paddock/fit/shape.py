@@ -113,7 +113,7 @@ class _Reader:
     def layer_counts(self) -> tuple[int, int]:
         blocks, nextn = self.number("block_count"), self.number("nextn_predict_layers")
         if self.arch == "graniteswitch":
-            blocks += 1
+            return blocks + 1, 1
         if self.arch == "nanbeige":
             blocks *= max(1, self.number("num_loops", 1))
         if self.arch == "deepseek4" and f"blk.{blocks - nextn}.nextn.eh_proj.weight" not in self.model.by_name:
@@ -163,7 +163,7 @@ class _Reader:
         trunk = count - nextn
         if self.arch in arch_data.RECURRENT:
             return (True,) * count
-        if self.arch not in arch_data.HYBRID:
+        if self.arch not in arch_data.HYBRID and self.arch not in arch_data.INTERVAL:
             return (False,) * count
         if self.arch == "falcon-h1":
             return (True,) * count
@@ -218,12 +218,14 @@ class _Reader:
 
     def shape(self) -> Shape:
         count, nextn = self.layer_counts()
-        embedding = self.number("embedding_length")
+        embedding = self.number("features_length" if self.arch == "wavtokenizer-dec" else "embedding_length")
         if count <= 0 or embedding <= 0:
             raise ValueError("block_count or embedding_length is missing")
         heads = self.per_layer("attention.head_count", count)
         kv_heads = self.per_layer("attention.head_count_kv", count, heads)
         ff = self.per_layer("feed_forward_length", count)
+        if self.arch == "graniteswitch":
+            heads, kv_heads, ff = (*heads[:-1], 1), (*kv_heads[:-1], 1), (*ff[:-1], 0)
         half = embedding // heads[0] if heads[0] else 0
         full_k = self.number("attention.key_length", half) if heads[0] else 0
         full_v = self.number("attention.value_length", half) if heads[0] else 0

@@ -17,7 +17,15 @@ from paddock.text import Text
 INPUT = -1
 _BLOCK = re.compile(r"^(?:enc\.|dec\.)?(?:blk|posnet|convnext)\.(\d+)\.")
 _INPUTS = ("token_embd.weight", "position_embd", "token_types", "per_layer_token_embd", "ple_embd", "ple_token_embd")
-_FIRST = ("token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm", "hrm.z_l_init", "z_l_init")
+_FIRST = (
+    "token_embd_norm",
+    "per_layer_model_proj",
+    "per_layer_proj_norm",
+    "hrm.z_l_init",
+    "z_l_init",
+    "conv1d.",
+    "nextn.pre_projection",
+)
 _ROPES = ("rope_freqs", "rope_factors_long", "rope_factors_short")
 _DROPPED = ("masked_embd_centroids", "masked_embd_ordering", "masked_embd")
 _OF_BLOCK = re.compile(r"^blk\\\.(\d+)(.*)$")

@@ -11,6 +11,7 @@ from paddock.fit.placement import HOST
 from paddock.fit.quants import QUANTISED
 from paddock.fit.replay import (
     compressed,
+    decision,
     dense,
     dots,
     encoders,
@@ -26,14 +27,41 @@ from paddock.fit.replay import (
     qsa,
     rwkv,
     scratch,
+    switched,
+    vocoder,
 )
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
 from paddock.fit.weights import Weights
 
-_PROBED = hybrid.GRAPHED | linear.GRAPHED | hyper.GRAPHED | qsa.GRAPHED | compressed.GRAPHED
-_ROOMS = (dense, mla, hybrid, gemma, encoders, rwkv, linear, hyper, own, msa, qsa, dots, compressed)
+_PROBED = (
+    hybrid.GRAPHED
+    | linear.GRAPHED
+    | hyper.GRAPHED
+    | qsa.GRAPHED
+    | compressed.GRAPHED
+    | switched.GRAPHED
+    | decision.GRAPHED
+)
+_ROOMS = (
+    dense,
+    mla,
+    hybrid,
+    gemma,
+    encoders,
+    rwkv,
+    linear,
+    hyper,
+    own,
+    msa,
+    qsa,
+    dots,
+    compressed,
+    switched,
+    vocoder,
+    decision,
+)
 _BUILDERS: dict[str, Callable[[Build], None]] = {arch: room.build for room in _ROOMS for arch in room.GRAPHED}
 """Who builds the graph of each architecture."""
 _EXPERTS = ("exps.weight", "exps.bias", "exps.scale")
