@@ -34,7 +34,8 @@ def test_a_search_finds_repositories_the_most_downloaded_first(server: FakeHub) 
     server.add("bob/Tiny-big-GGUF", {}, downloads=50, gated=True)
     server.add("cam/Other", {})
     found = Hub(server.url).search("tiny")
-    assert [(f.id, f.downloads, f.gated) for f in found] == [("bob/Tiny-big-GGUF", 50, True), ("ada/Tiny-GGUF", 5, False)]
+    assert [(f.id, f.downloads, f.gated) for f in found] == [
+        ("bob/Tiny-big-GGUF", 50, True), ("ada/Tiny-GGUF", 5, False)]
     (request,) = server.requests
     assert "filter=gguf" in request[1]
     assert "authorization" not in request[2]

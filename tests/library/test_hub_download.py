@@ -35,11 +35,11 @@ def server(data: bytes) -> Iterator[FakeHub]:
         yield hub
 
 
-def download(server: FakeHub, folder: Path, free: int | None = PLENTY, repo: str = "ada/Tiny", **more: object) -> Download:
+def download(server: FakeHub, folder: Path, free: int | None = PLENTY, repo: str = "ada/Tiny") -> Download:
     hub = Hub(server.url, token=FakeHub.TOKEN)
     repository = hub.repository(repo)
     files = [f for c in (*repository.choices, *repository.others) for f in c.files]
-    return Download(hub, repository, files, folder, free_bytes=lambda _: free, wait=lambda _: None, **more)  # type: ignore[arg-type]
+    return Download(hub, repository, files, folder, free_bytes=lambda _: free, wait=lambda _: None)
 
 
 def left(folder: Path) -> list[str]:
@@ -172,7 +172,8 @@ def test_nothing_begins_without_the_space(server: FakeHub, tmp_path: Path, data:
     assert download(server, tmp_path, free=None).run()
 
 
-def test_a_full_disk_says_so_and_keeps_what_came(server: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_says_so_and_keeps_what_came(server: FakeHub, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 

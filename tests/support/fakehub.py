@@ -70,7 +70,7 @@ class Manners:
 
 
 class FakeHub:
-    """Two servers on free ports: the hub and its storage. `requests` has (method, path, headers in lower case) of both."""
+    """Two servers on free ports, the hub and its storage. `requests`: (method, path, headers in lower case) of both."""
 
     TOKEN = "hf_good"
 

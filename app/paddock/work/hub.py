@@ -18,7 +18,6 @@ from paddock.gguf import Kind, ModelFile
 from paddock.launch import Plan
 from paddock.library.hub import Choice, Download, Found, Hub, RemoteFile, Repository
 from paddock.library.hub.download import NOTE, PART, pending
-from paddock.store import resolve_secret
 from paddock.store.secret import Secrets
 from paddock.text import Text
 from paddock.work import previewing

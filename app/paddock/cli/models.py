@@ -1,0 +1,97 @@
+"""paddock models: the model files of this machine, and what goes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.cli.arguments import Globals
+from paddock.cli.output import document, line, note, table
+from paddock.text import Text
+from paddock.units import bytes_text, count_text
+
+if TYPE_CHECKING:
+    from paddock.library import Entry
+    from paddock.work import Workspace
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> Any:
+    """Model files: those of this machine (list), and those on Hugging Face (search, show, get, token)."""
+    if context.invoked_subcommand is None:
+        return context.invoke(list_)
+    return None
+
+
+def workspace_of(options: Globals) -> Workspace:
+    from paddock.work import Workspace
+
+    return Workspace(options.data_dir, options.engine)
+
+
+@models.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--problems", is_flag=True, help="Only files with a problem, each with its reason.")
+@click.pass_obj
+def list_(options: Globals, words: tuple[str, ...], problems: bool) -> int:
+    """Every model file of the folders and caches; WORDS narrow it by name, quantisation, architecture and path."""
+    found = [e for e in scanned(workspace_of(options)) if _matches(e, words) and (not problems or _problems(e))]
+    if options.json:
+        document([as_dict(e) for e in found])
+        return 0
+    if not found:
+        note(Text("No model file was found. Add a folder in the window, or get one: paddock models search WORDS"))
+        return 0
+    if problems:
+        for entry in found:
+            line(str(entry.path))
+            for severity, text in _problems(entry):
+                line(f"  {severity}: {text}")
+        return 0
+    headers = [Text("Model"), Text("Kind"), Text("Quant"), Text("Size"), Text("Context"), Text("Place"), Text("Check")]
+    table(headers, (_row(e) for e in found), (3, 4, 6))
+    note(Text("{count} file, {size}.", plural="{count} files, {size}.", count=len(found),
+              size=bytes_text(sum(e.size_bytes or 0 for e in found))))
+    return 0
+
+
+def scanned(workspace: Workspace) -> list[Entry]:
+    """The whole library. Ctrl-C ends it."""
+    return workspace.scan(lambda done, total, name: None, lambda: False)
+
+
+def _row(entry: Entry) -> Sequence[Any]:
+    facts = entry.model.facts if entry.model is not None else None
+    context = facts.trained_context if facts is not None else None
+    return (entry.name, entry.kind.value if entry.kind is not None else "-", (facts.quant if facts else None) or "-",
+            bytes_text(entry.size_bytes), count_text(context) if context else "-", entry.place,
+            len(_problems(entry)) or "")
+
+
+def _problems(entry: Entry) -> list[tuple[str, str]]:
+    if entry.model is None:
+        return [("error", str(entry.error))]
+    return [(p.severity, str(p.text)) for p in entry.model.problems if p.severity != "hint"]
+
+
+def _matches(entry: Entry, words: Sequence[str]) -> bool:
+    facts = entry.model.facts if entry.model is not None else None
+    text = " ".join((entry.name, (facts.quant if facts else None) or "", str(entry.path),
+                     (entry.model.architecture if entry.model else None) or "")).casefold()
+    return all(word.casefold() in text for word in words)
+
+
+def as_dict(entry: Entry) -> dict[str, Any]:
+    """The JSON form of one file. Sizes in bytes; null is "not known"."""
+    model = entry.model
+    facts = model.facts if model is not None else None
+    return {"path": str(entry.path), "name": entry.name, "place": entry.place,
+            "kind": entry.kind.value if entry.kind is not None else None,
+            "architecture": model.architecture if model else None, "quant": facts.quant if facts else None,
+            "size": entry.size_bytes, "trained_context": facts.trained_context if facts else None,
+            "complete": model.complete if model else None, "identity": model.identity if model else None,
+            "duplicates": [str(p) for p in entry.duplicates],
+            "problems": [{"severity": severity, "text": text} for severity, text in _problems(entry)]}
