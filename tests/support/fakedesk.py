@@ -140,6 +140,7 @@ class FakeRun:
     state: State = State.READY
     exit: Exit | None = None
     diagnoses: list[Diagnosis] = field(default_factory=list)
+    findings: tuple[Any, ...] = ()
     actual: dict[str, Any] | None = None
     log_path: str | None = None
     answer: Any = None

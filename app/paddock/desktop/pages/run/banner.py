@@ -1,4 +1,4 @@
-"""What the banner of a run says: the worst that is known, one at a time."""
+"""What the banner of a run says: the worst that is known, one at a time, with a count of the others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from paddock.desktop.tr import tr
 from paddock.server.model import Diagnosis, State
+from paddock.session.detectors import Finding
 from paddock.work.previewing import PREFERRED_PORT
 
 Act = tuple[str, str | None, Callable[[], Any]]
@@ -23,11 +24,13 @@ class Message:
     why: str = ""
     line: str | None = None
     diagnosis: Diagnosis | None = None
+    id: str = ""
+    """Of a finding, whose figures change while it stays the same."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Closed messages stay closed by this."""
-        return self.tone, self.what, self.why
+        return (self.tone, self.id, "") if self.id else (self.tone, self.what, self.why)
 
 
 def _other_port(run: Any) -> int | None:
@@ -69,3 +72,45 @@ def message_of(run: Any) -> Message | None:
         forced = tr("It did not end by itself and was killed.") if exit_.forced else ""
         return Message("accent", tr("The server has stopped. Everything is kept under Sessions."), forced)
     return None
+
+
+def messages_of(run: Any) -> list[Message]:
+    """Everything that is to be said, the gravest first: why it ended or is impaired, what the detectors found, news."""
+    first = message_of(run)
+    found = [_of_finding(f) for f in getattr(run, "findings", ())] if run.state is State.READY else []
+    if first is None:
+        return found
+    return [first, *found] if first.diagnosis is not None or first.tone == "bad" else [*found, first]
+
+
+def _of_finding(finding: Finding) -> Message:
+    diagnosis = Diagnosis(finding.id, finding.what, finding.remedy, finding.line, finding.edits, fatal=False)
+    return Message("warn", str(finding.what), f"{finding.proof} {finding.remedy}", finding.line, diagnosis,
+                   f"degraded.{finding.id}")
+
+
+class Messages:
+    """Which of a run's messages is in sight. Closed ones stay closed for that run; `step` goes on to the next."""
+
+    def __init__(self) -> None:
+        self._closed: set[tuple[object, ...]] = set()
+        self._chosen: dict[int, tuple[str, str, str]] = {}
+
+    def current(self, run: Any) -> tuple[Message | None, int, int]:
+        """(message, its number from 1, how many there are); (None, 0, 0) where nothing is to be said."""
+        open_ = [m for m in messages_of(run) if (id(run), *m.key) not in self._closed]
+        if not open_:
+            return None, 0, 0
+        chosen = next((i for i, m in enumerate(open_) if m.key == self._chosen.get(id(run))), 0)
+        return open_[chosen], chosen + 1, len(open_)
+
+    def step(self, run: Any) -> None:
+        """Show the next one, after the last the first."""
+        open_ = [m for m in messages_of(run) if (id(run), *m.key) not in self._closed]
+        _, number, count = self.current(run)
+        if count:
+            self._chosen[id(run)] = open_[number % count].key
+
+    def close(self, run: Any, message: Message) -> None:
+        """Not to be shown again for this run."""
+        self._closed.add((id(run), *message.key))

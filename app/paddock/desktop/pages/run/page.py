@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QInputDialog, QStackedWidget, QWidget
 
 from paddock.desktop import bridge
-from paddock.desktop.pages.run.banner import Act, Message, edits_words, message_of
+from paddock.desktop.pages.run.banner import Act, Message, Messages, edits_words
 from paddock.desktop.pages.run.body import RunBody
 from paddock.desktop.pages.run.figures import allowed_of, figures_of
 from paddock.desktop.pages.run.source import LiveSource, setup_of
@@ -48,8 +48,9 @@ class RunPage(QFrame):
         self._source: LiveSource | None = None
         self._usual = Usual()
         self._pulls = 0
-        self._closed: set[tuple[object, ...]] = set()
+        self._messages = Messages()
         self._message: Message | None = None
+        self._said: tuple[object, ...] = ()
         self._build()
         self._timer = QTimer(self)
         self._timer.setInterval(100)
@@ -168,6 +169,7 @@ class RunPage(QFrame):
         if run is None:
             self.header.note.setText(tr("nothing is running"))
             self.banner.hide()
+            self._said = ()
             self.body.ask.show_run(None, False)
             return
         model = run.preview.model
@@ -180,12 +182,17 @@ class RunPage(QFrame):
         for part in (self.mark, self.mark_small):
             part.setEnabled(run.state in (State.STARTING, State.LOADING, State.READY))
         self.body.ask.show_run(run, ready)
-        self._say_message(message_of(run))
+        self._say_message()
         self._say_time()
 
-    def _say_message(self, message: Message | None) -> None:
-        self._message = message
-        if message is None or (id(self.run), *message.key) in self._closed:
+    def _say_message(self) -> None:
+        """Only where it differs from what stands there: the buttons keep their focus."""
+        message, number, count = self._messages.current(self.run)
+        said = (id(self.run), message, number, count)
+        if said == self._said:
+            return
+        self._message, self._said = message, said
+        if message is None:
             self.banner.hide()
             return
         acts: list[Act] = []
@@ -196,12 +203,20 @@ class RunPage(QFrame):
             acts.append((tr("Log line"), "text-search", self._show_line))
         if message.tone == "accent":
             acts.append((tr("Open the session"), "history", self._open_session))
+        if count > 1:
+            acts.append((tr("Next, {number} of {count}", number=str(number), count=str(count)), "chevron-right",
+                         self._next_message))
         self.banner.show_text(message.tone, message.what, message.why, acts)
+
+    def _next_message(self) -> None:
+        self._messages.step(self.run)
+        self._say_message()
 
     @Slot()
     def _banner_closed(self) -> None:
         if self._message is not None:
-            self._closed.add((id(self.run), *self._message.key))
+            self._messages.close(self.run, self._message)
+            self._say_message()
 
     def _take_edits(self) -> None:
         """The advice goes into the plan, never straight into a launch."""
@@ -273,6 +288,7 @@ class RunPage(QFrame):
         if stack.isVisible():
             stack.update_labels()
         self._window_changed()
+        self._say_message()
         self._say_time()
 
     @Slot()
