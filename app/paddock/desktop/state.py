@@ -22,8 +22,9 @@ from paddock.desktop.whatif import WhatIf, changes, what_if
 from paddock.engine.model import Engine
 from paddock.errors import AppError
 from paddock.hardware.model import Machine
+from paddock.launch.importing import read_line
 from paddock.launch.model import Plan
-from paddock.launch.parsing import parse, parse_argv
+from paddock.launch.parsing import parse_argv
 from paddock.server.model import State
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ class Desk(QObject):
     def read_line(self, line: str) -> bool:
         """A command line becomes the plan; what was not understood stays in `plan.extra`. False: it cannot be read."""
         try:
-            plan = parse(line)
+            plan = read_line(line)
         except AppError as error:
             self.failed.emit(error)
             return False

@@ -103,7 +103,7 @@ def _posix(parts: _Parts) -> str:
 
 def _powershell(parts: _Parts) -> str:
     lines = [f"$env:{name} = {_powershell_text(value)}" for name, value in parts.variables]
-    lines += [f"$env:{name} = $env:{source}" for name, source in parts.keys if name != source]
+    lines += [f"$env:{name} = $env:{source}" for name, source in parts.keys]
     lines.append("& " + " ".join(quoting.powershell(word) for word in parts.words))
     return "\n".join(lines) + "\n"
 
@@ -119,7 +119,7 @@ def _cmd(parts: _Parts) -> str:
         if re.search(r'["\r\n]', value):
             raise AppError(Text("The value of {name} cannot be written into a batch file.", name=name))
         lines.append(f'set "{name}={value.replace("%", "%%")}"')
-    lines += [f'set "{name}=%{source}%"' for name, source in parts.keys if name != source]
+    lines += [f'set "{name}=%{source}%"' for name, source in parts.keys]
     lines.append(" ".join(quoting.batch(word) for word in parts.words))
     return "\r\n".join(lines) + "\r\n"
 
@@ -148,16 +148,25 @@ def _preset(parts: _Parts) -> str:
         value = setting.value if setting.value is not None else ("true" if setting.on else "false")
         if re.search(r"[\r\n]", value):
             raise AppError(Text("A value of {key} has a line break, which a preset cannot hold.", key=key))
+        if re.search("[;#]", value) or value != value.strip(" \t"):
+            # preset.cpp has no quotes: it ends a value at the first of these signs and cuts spaces off.
+            raise AppError(Text("A value of {key} has “;”, “#” or spaces at an end, which a preset cannot hold.",
+                                key=key),
+                           hint=Text("Export it in another form, or set it in a request."))
         values[key] = f"{values[key]},{value}" if option.appends and key in values else value
     lines = ["version = 1", ""]
     lines += [f"; left out: {_one_line(item)}" for item in left_out]
-    lines += [f"[{_one_line(parts.name)}]", *(f"{key} = {value}" for key, value in values.items())]
+    name = re.sub(r"[\[\];#]", "_", _one_line(parts.name))
+    lines += [f"[{name}]", *(f"{key} = {value}" for key, value in values.items())]
     return "\n".join(lines) + "\n"
 
 
 def _llama_swap(parts: _Parts) -> str:
     """One model of a llama-swap configuration; llama-swap chooses the port."""
     flags = list(_without(parts.flags, "port", "host"))
+    if any(re.search(r"[\r\n]", word) for word in (*flags, *(value for _, value in parts.variables))):
+        raise AppError(Text("A value has a line break, which llama-swap would take for a space."),
+                       hint=Text("Keep the text in a file."))
     words = [shlex.quote(word) for word in (*parts.prefix, *parts.program, *flags)]
     entry: dict[str, object] = {"cmd": " ".join((*words, "--host 127.0.0.1 --port ${PORT}"))}
     variables = [f"{name}={value}" for name, value in parts.variables]

@@ -7,8 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from paddock.launch import containers
+from paddock.launch.batch import is_batch, read_batch
 from paddock.launch.catalogue import CATALOGUE, Option
+from paddock.launch.expanding import Variables, only_used
 from paddock.launch.model import Plan, Setting
+from paddock.launch.powershell import is_powershell, read_powershell
 from paddock.launch.secret_reference import SECRET_VARIABLES, from_shell
 from paddock.launch.words import Word, read_words
 
@@ -16,11 +20,9 @@ ENGINE_VARIABLE = "PADDOCK_ENGINE"
 """Names the engine in front of a command line where a path cannot: `PADDOCK_ENGINE=name llama-server …`."""
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_POWERSHELL = re.compile(r"\$env:([A-Za-z_]\w*)(=?.*)", re.DOTALL | re.IGNORECASE)
 _NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
 _PROGRAM = re.compile(r"(llama|llama[\w.-]*server[\w.-]*|llama-[\w-]+|server)(\.exe)?", re.IGNORECASE)
 _SHELLS = ("sh", "bash", "zsh", "dash")
-_CONTAINERS = ("docker", "podman")
 _SUBCOMMANDS = ("serve", "server")
 _WRAPPERS = frozenset((
     "sudo", "doas", "numactl", "nohup", "taskset", "nice", "ionice", "chrt", "setsid", "stdbuf", "time", "timeout",
@@ -28,6 +30,8 @@ _WRAPPERS = frozenset((
     "unshare", "nsenter", "strace", "ltrace", "perf", "valgrind", "gdb",
 ))
 _SETTERS = ("export", "set", "declare")
+_CHATTER = frozenset(("echo", "printf", "Write-Host", "Write-Warning", "Write-Output", "Read-Host", "clear", "exit"))
+"""Statements of scripts that ask llama.cpp for nothing."""
 _PROMPTS = ("$", "%", "❯", "➜")
 _BOOL_WORDS = frozenset(["on", "enabled", "true", "1", "off", "disabled", "false", "0", "auto", "-1"])
 
@@ -37,15 +41,17 @@ def parse(text: str) -> Plan:
 
     Takes continuations, quotes, comments, assignments (`A=B prog`, `env A=B`, `export A=B;`), wrappers such as numactl
     (they become `prefix`) and redirections (kept in `extra`). A program with a slash becomes `engine`. Unknown flags
-    are kept verbatim with the words that follow them. A JSON array of words and PowerShell's `$env:A = 'B'` are taken
-    too. `parse(command(plan, engine).own) == plan` for every plan whose
-    secrets are references. AppError where a quotation mark is never closed.
+    are kept verbatim with the words that follow them. Variables that the text itself assigns are put in where it uses
+    them. A JSON array of words, PowerShell and batch files are taken too (told by their first statement), and `docker
+    run`, whose folders and port are turned into those outside. `parse(command(plan, engine).own) == plan` for every
+    plan whose secrets are references. AppError where a quotation mark is never closed.
     """
     listed = _listed(text)
     if listed is not None:
         return parse_argv(listed)
     reader = _Line()
-    for statement, separator in _statements(read_words(text)):
+    read = read_powershell if is_powershell(text) else read_batch if is_batch(text) else read_words
+    for statement, separator in _statements(read(text)):
         reader.statement(statement, separator)
     return reader.plan()
 
@@ -147,11 +153,20 @@ class _Line:
     line_ended: bool = False
     """The last statement ended with its line: flags on the next one were meant to belong to it."""
 
+    assigned: list[tuple[str, str]] = field(default_factory=list)
+    """Of the statement that is being read."""
+    variables: Variables = field(default_factory=Variables)
+    exported: set[str] = field(default_factory=set)
+
     def plan(self) -> Plan:
-        return Plan(self.settings, tuple(self.environment), self.prefix, self.engine, tuple(self.extra))
+        own = only_used(self.variables.texts, self.variables, self.exported)
+        environment = tuple(pair for pair in self.environment if pair[0] not in own)
+        return Plan(self.settings, environment, self.prefix, self.engine, tuple(self.extra))
 
     def statement(self, statement: list[Word], separator: str) -> None:
-        words, redirections = _without_redirections(statement)
+        if statement and self.variables.take(statement[0]):
+            return
+        words, redirections = _without_redirections(statement, self.variables)
         if words and words[0] in _PROMPTS:
             words = words[1:]
         if self.served and self.line_ended and words and looks_like_flag(words[0]):
@@ -161,21 +176,25 @@ class _Line:
         elif self.served:
             self.extra.extend(words)
         elif words and words[0] in _SETTERS:
+            self.exported.update(word.partition("=")[0] for word in words[1:])
             self.assign(words[1:])
+        elif words and words[0] in _CHATTER:
+            pass
         else:
             words = self.assign(words)
             if words and not self.serve(words):
                 self.extra.extend(words)
         self.extra.extend(redirections)
+        if not words or words[0] in _SETTERS or not self.served:
+            # In front of a program an assignment is for that program alone, not for the words after it.
+            self.variables.texts.update(self.assigned)
+        self.assigned = []
         self.line_ended = separator == "\n"
         if self.served and separator in ("|", "||", "&&", "&"):
             self.extra.append(separator)
 
     def assign(self, words: list[str]) -> list[str]:
         """Takes leading assignments; gives the words after them."""
-        if words and (match := _POWERSHELL.fullmatch(words[0])):
-            value = "".join((match[2], *words[1:])).strip().removeprefix("=")
-            return self.assign([f"{match[1]}={value.replace('$env:', '$')}"])
         for at, word in enumerate(words):
             match = _ASSIGNMENT.fullmatch(word)
             if match is None:
@@ -185,6 +204,7 @@ class _Line:
             else:
                 value = from_shell(match[2]) if match[1] in SECRET_VARIABLES else match[2]
                 self.environment.append((match[1], value))
+                self.assigned.append((match[1], match[2]))
         return []
 
     def serve(self, words: list[str]) -> bool:
@@ -193,7 +213,7 @@ class _Line:
             for statement, separator in _statements(read_words(words[2])):
                 self.statement(statement, separator)
             return True
-        if words[0] in _CONTAINERS:
+        if _base(words[0]) in containers.PROGRAMS:
             return self.contained(words)
         at = _program_at(words)
         if at is None:
@@ -212,14 +232,21 @@ class _Line:
         return True
 
     def contained(self, words: list[str]) -> bool:
-        """`docker run … image -m …`: the flags behind the image are the plan, what stands before it is only kept."""
-        at = next((at for at, word in enumerate(words) if "llama" in word and not looks_like_flag(word)
-                   and not _ASSIGNMENT.fullmatch(word)), None)
-        if at is None:
+        """`docker run … image -m …`: the flags behind the image are the plan, with paths and port as they are outside;
+        the rest of what stands before it is only kept."""
+        container = containers.read(words)
+        if container is None or not any("llama" in word for word in words[:container.after]):
             return False
         self.served = True
-        self.settings, stray = read_settings(words[at + 1:])
-        self.extra.extend((*words[:at + 1], *stray))
+        rest = words[container.after:]
+        if rest and not looks_like_flag(rest[0]) and _PROGRAM.fullmatch(_base(rest[0])):
+            rest = rest[1:]
+        settings, stray = read_settings(rest)
+        self.extra.extend((*words[:container.after], *stray))
+        found = containers.outside(Plan(settings), container)
+        self.settings = found.settings
+        self.environment += [(name, from_shell(value) if name in SECRET_VARIABLES else value)
+                             for name, value in found.environment]
         return True
 
     def wrapper(self, words: list[str]) -> tuple[str, ...]:
@@ -229,7 +256,7 @@ class _Line:
         return tuple(words)
 
 
-def _without_redirections(statement: Sequence[Word]) -> tuple[list[str], list[str]]:
+def _without_redirections(statement: Sequence[Word], variables: Variables) -> tuple[list[str], list[str]]:
     words: list[str] = []
     redirections: list[str] = []
     pending = False
@@ -241,7 +268,7 @@ def _without_redirections(statement: Sequence[Word]) -> tuple[list[str], list[st
             redirections.append(word.text)
             pending = False
         else:
-            words.append(word.text)
+            words.extend(variables.words(word.marked))
     return words, redirections
 
 

@@ -46,6 +46,7 @@ def unit(word: str, variables: bool = True) -> str:
         return word
     out = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     out = out.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    out = re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\x{ord(m[0]):02x}", out)
     if variables:
         out = out.replace("$", "$$")
     return f'"{out}"'

@@ -1,7 +1,8 @@
 """From a pasted command line to words: a forgiving reader of POSIX shell syntax.
 
 It keeps apart what a shell would act on (operators) from words, and takes what people paste from other systems: line
-ends of Windows, `^` and a backtick as continuations, unquoted Windows paths. Nothing is expanded.
+ends of Windows, `^` and a backtick as continuations, unquoted Windows paths. Nothing is expanded here; a `$` that a
+shell would act on is marked, so that `paddock.launch.expanding` can put in what the text itself assigns.
 """
 
 from __future__ import annotations
@@ -19,18 +20,34 @@ _REDIRECTION = re.compile(r"\d?(&>>|&>|>>|>&|>|<<<|<<|<)(&\d|&-)?")
 _DRIVE = re.compile(r"[A-Za-z]:\\")
 _WINDOWS_START = re.compile(r"([A-Za-z]:|\.{1,2})\\")
 _ESCAPED_IN_QUOTES = '$`"\\'
+QUOTED_DOLLAR, BARE_DOLLAR = "\ud800", "\ud801"
+"""Stand for a `$` that a shell acts on, inside double quotes and outside: half characters, which no text holds."""
+_ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word, or an operator of the shell (`;`, `&&`, `>`, a line end as "\\n")."""
 
-    text: str
+    marked: str
+    """The word, with marks for each `$` that a shell acts on."""
     operator: bool = False
+    array: tuple[Word, ...] | None = None
+    """For `NAME=(…)` at the start of a statement: what is in it; the word itself is then `NAME=`."""
+
+    @property
+    def text(self) -> str:
+        """The word as it was typed, quotes resolved."""
+        return plain(self.marked)
 
     @property
     def redirects(self) -> bool:
         return self.operator and _REDIRECTION.fullmatch(self.text) is not None
+
+
+def plain(marked: str) -> str:
+    """With each mark as the `$` that it stands for."""
+    return marked.replace(QUOTED_DOLLAR, "$").replace(BARE_DOLLAR, "$")
 
 
 class _Reader:
@@ -79,10 +96,12 @@ class _Reader:
             self.plain(char)
 
     def plain(self, char: str) -> None:
+        if char == "(" and self.starts_array() and self.array():
+            return
         match = _OPERATOR.match(self.text, self.at)
         if match is None or (self.depth and match[0] in ("|", "||", "<", ">", "&", "&&", ";")):
             self.depth = max(0, self.depth + (char == "(") - (char == ")"))
-            self.add(char)
+            self.add(BARE_DOLLAR if char == "$" else char)
             self.at += 1
             return
         operator = match[0]
@@ -96,6 +115,24 @@ class _Reader:
         if operator.endswith(">&") and (target := re.compile(r"\d|-").match(self.text, self.at)):
             operator, self.at = operator[:-1] + "&" + target[0], target.end()
         self.out.append(Word(operator, True))
+
+    def starts_array(self) -> bool:
+        """Whether `NAME=` stands before this parenthesis as the first word of a statement."""
+        first = not self.out or (self.out[-1].operator and not self.out[-1].redirects)
+        return first and self.word is not None and _ARRAY.fullmatch("".join(self.word)) is not None
+
+    def array(self) -> bool:
+        """`NAME=( word … )`, over several lines if it likes; False for a regular expression such as `x=(a|b)`."""
+        inner = _Reader(self.text)
+        inner.at = self.at + 1
+        while inner.at < len(self.text) and (self.text[inner.at] != ")" or inner.depth):
+            inner.step()
+        inner.end_word()
+        if any(word.operator and word.text != "\n" for word in inner.out):
+            return False
+        name, self.word, self.at = "".join(self.word or ()), None, inner.at + 1
+        self.out.append(Word(name, array=tuple(word for word in inner.out if not word.operator)))
+        return True
 
     def escaped(self) -> None:
         following = self.text[self.at + 1:self.at + 2]
@@ -129,7 +166,7 @@ class _Reader:
                     self.add(following if following in _ESCAPED_IN_QUOTES else char + following)
                     self.at += 2
             else:
-                self.add(char)
+                self.add(QUOTED_DOLLAR if char == "$" and quote == '"' else char)
                 self.at += 1
         raise AppError(
             Text("The quotation mark {mark} is never closed.", mark=quote),

@@ -29,9 +29,9 @@ def free_cores(q: Question) -> Iterator[Issue]:
     asked = q.number("threads")
     if asked is not None and free < asked <= cores:
         yield warning("threads-above-free", "threads",
-                      Text("-t {count} is more than the {free} cores that are free now (load {load} on {cores}). The "
-                           "threads wait for the slowest one at every step: with one core short, generation can drop "
-                           "to a fraction.", count=asked, free=free, load=round(load, 1), cores=cores),
+                      Text("-t {count} on a busy machine: {free} of {cores} cores are free (load {load}). The threads "
+                           "wait for the slowest one at every step: with one core short, generation can drop to a "
+                           "fraction.", count=asked, free=free, load=round(load, 1), cores=cores),
                       Text("Use {free}, or end what keeps the machine busy.", free=free), (("threads", (str(free),)),))
     elif asked is None and load >= cores * 0.75:
         yield hint("busy-machine", None,

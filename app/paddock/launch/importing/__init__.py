@@ -1,0 +1,69 @@
+"""Plans out of other programs' files and scripts.
+
+Pure: text in, named plans out. Read are KoboldCpp's settings, llama.cpp's presets, llama-swap, systemd units,
+text-generation-webui, LM Studio, Ollama's Modelfile, llama-server-launcher, and command lines or scripts of any shell.
+What has no equal in llama.cpp is kept in `Plan.extra`, word by word, and shown.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from paddock.errors import AppError
+from paddock.launch.importing.imported import Form, Imported
+from paddock.launch.importing.kobold import KOBOLD
+from paddock.launch.importing.launcher import LAUNCHER
+from paddock.launch.importing.llama_swap import LLAMA_SWAP
+from paddock.launch.importing.lm_studio import LM_STUDIO
+from paddock.launch.importing.ollama import MODELFILE
+from paddock.launch.importing.presets import PRESET
+from paddock.launch.importing.systemd import SYSTEMD
+from paddock.launch.importing.webui import WEBUI_FLAGS, WEBUI_MODELS
+from paddock.launch.model import Plan
+from paddock.launch.parsing import parse, read_settings
+from paddock.text import Text
+
+__all__ = ["Imported", "import_plans", "read_line"]
+
+_FORMS: tuple[Form, ...] = (LM_STUDIO, LAUNCHER, KOBOLD, LLAMA_SWAP, WEBUI_MODELS, SYSTEMD, MODELFILE, WEBUI_FLAGS,
+                            PRESET)
+_FILE = re.compile(r"\s*(?:\[|\{|#|;|FROM\b|[\w.$\\ -]+:[ \t]*$)", re.MULTILINE)
+"""How files begin and command lines do not."""
+
+
+def import_plans(text: str, hint: str = "") -> list[Imported]:
+    """All plans in a text. `hint`: the file's name, which decides only where the content does not.
+
+    AppError where nothing that is read here is in it, or the file is damaged (with the line).
+    """
+    text = text.removeprefix("\ufeff")
+    for form in _FORMS:
+        if form.recognise(text, hint.lower()):
+            found = list(form.read(text))
+            if not found:
+                raise AppError(Text("No model is configured in it."))
+            return found
+    return [_command_line(text)]
+
+
+def read_line(text: str) -> Plan:
+    """What a person pasted where a command line is asked for: that line, or the first plan of any of these files.
+
+    AppError where a quotation mark is never closed or a file is damaged.
+    """
+    text = text.removeprefix("\ufeff")
+    form = next((form for form in _FORMS if _FILE.match(text) and form.recognise(text, "")), None)
+    found = list(form.read(text)) if form is not None else []
+    return found[0].plan if found else parse(text)
+
+
+def _command_line(text: str) -> Imported:
+    plan = parse(text)
+    if not plan.settings and text.lstrip().startswith("-"):
+        settings, stray = read_settings(shlex.split(text))
+        plan = Plan(settings, extra=stray)
+    if not plan.settings:
+        raise AppError(Text("Neither a profile nor a llama-server command line was found in it."),
+                       hint=Text("A command line starts with llama-server or llama serve and holds flags such as -m."))
+    return Imported(plan, None, "command")
