@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QObject, QSortFilterProxyModel, Qt
 
+from paddock.desktop.parts.flat import FlatTable, Index
 from paddock.desktop.parts.signs import verdict_word
 from paddock.desktop.tr import tr
 from paddock.fit.model import Verdict
 from paddock.gguf.model import Kind, ModelFile
 from paddock.library.model import Entry
 from paddock.units import bytes_text, count_text
-
-Index = QModelIndex | QPersistentModelIndex
 
 FIT, NAME, QUANT, SIZE, ARCHITECTURE, CONTEXT, PLACE, CHECK = range(8)
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
@@ -118,13 +117,13 @@ def headers() -> list[str]:
             tr("Check")]
 
 
-class ModelsModel(QAbstractTableModel):
+class ModelsModel(FlatTable):
     """Rows in the order of the scan; sorting and searching is the proxy's work."""
 
+    _rows: list[ModelRow]
+
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: list[ModelRow] = []
-        self._headers = headers()
+        super().__init__(headers(), frozenset({SIZE, CONTEXT}), parent)
 
     @property
     def rows(self) -> Sequence[ModelRow]:
@@ -149,12 +148,6 @@ class ModelsModel(QAbstractTableModel):
     def row(self, index: Index) -> ModelRow:
         return self._rows[index.row()]
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._headers)
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
@@ -166,8 +159,7 @@ class ModelsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column in (SIZE, CONTEXT) else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
+            return self.alignment(column)
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(row, column)
         if role == Qt.ItemDataRole.AccessibleTextRole and column == FIT:
@@ -205,16 +197,6 @@ class ModelsModel(QAbstractTableModel):
             return f"{row.name}\n{row.path}"
         if column == CHECK:
             return "\n".join(text for _, text in row.problems) or None
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._headers[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section in (SIZE, CONTEXT) else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
         return None
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QObject, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QSortFilterProxyModel, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
 
-from paddock.desktop.pages.models.rows import SORT_ROLE, Index
+from paddock.desktop.pages.models.rows import SORT_ROLE
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.parts.basic import Label, calm_view, row
+from paddock.desktop.parts.flat import FlatTable, Index
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.gguf import LazyArray
@@ -19,26 +20,16 @@ from paddock.gguf.model import Tensor
 from paddock.units import bytes_text, count_text
 
 
-class PlainTable(QAbstractTableModel):
+class PlainTable(FlatTable):
     """Rows of texts with what they are sorted by."""
 
-    def __init__(self, headers: Sequence[str], right: frozenset[int] = frozenset(),
-                 parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._headers, self._right = list(headers), right
-        self._rows: list[tuple[tuple[str, Any], ...]] = []
+    _rows: list[tuple[tuple[str, Any], ...]]
 
     def set_rows(self, rows: list[tuple[tuple[str, Any], ...]]) -> None:
         """Each cell: (text, value to sort by)."""
         self.beginResetModel()
         self._rows = rows
         self.endResetModel()
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self._headers)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
@@ -50,20 +41,7 @@ class PlainTable(QAbstractTableModel):
             return value
         if role == Qt.ItemDataRole.ToolTipRole:
             return text if len(text) > 24 else None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if index.column() in self._right else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._headers[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section in self._right else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
-        return None
+        return self.alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
 
 class _Proxy(QSortFilterProxyModel):

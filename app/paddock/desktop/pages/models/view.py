@@ -17,11 +17,11 @@ from paddock.desktop.pages.models.rows import (
     QUANT,
     ROW_ROLE,
     SIZE,
-    Index,
     ModelRow,
     ModelsFilter,
 )
 from paddock.desktop.parts.basic import calm_view
+from paddock.desktop.parts.flat import Index
 from paddock.desktop.parts.signs import VERDICTS
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr

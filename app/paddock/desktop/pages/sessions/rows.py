@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
+from paddock.desktop.parts.flat import FlatTable, Index
 from paddock.desktop.tr import tr
 from paddock.units import count_text, number_text, seconds_text
 
 if TYPE_CHECKING:
     from paddock.store.rows import SessionRow
 
-Index = QModelIndex | QPersistentModelIndex
 CHOOSE, STATE, START, MODEL, PROFILE, ENGINE, DURATION, REQUESTS, SPEED = range(9)
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = ROW_ROLE + 1
@@ -75,18 +75,18 @@ class Shown:
     per_s: float = math.nan
 
 
-class SessionsModel(QAbstractTableModel):
+class SessionsModel(FlatTable):
     """The newest first, until a header is clicked."""
 
     choice_changed = Signal()
     """other sessions are to be compared"""
 
+    _rows: list[Shown]
+
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: list[Shown] = []
+        super().__init__(["", tr("State"), tr("Start"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
+                          tr("Requests"), tr("t/s")], frozenset({DURATION, REQUESTS, SPEED}), parent)
         self._chosen: list[int] = []
-        self._headers = ["", tr("State"), tr("Start"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
-                         tr("Requests"), tr("t/s")]
         self._sorted: tuple[int, bool] | None = None
 
     @property
@@ -159,12 +159,6 @@ class SessionsModel(QAbstractTableModel):
         value = values[column]
         return None if isinstance(value, float) and math.isnan(value) else value
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._headers)
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
@@ -179,7 +173,7 @@ class SessionsModel(QAbstractTableModel):
             words = self.text(shown, column)
             return ", ".join(w for w in (words, shown.row.reason) if w) if column == STATE else words
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(self._side(column) | Qt.AlignmentFlag.AlignVCenter)
+            return self.alignment(column)
         return None
 
     def _choice(self, shown: Shown, role: int) -> object:
@@ -191,11 +185,6 @@ class SessionsModel(QAbstractTableModel):
         return tr("Choose two to compare") if role == Qt.ItemDataRole.ToolTipRole else None
 
     @staticmethod
-    def _side(column: int) -> Qt.AlignmentFlag:
-        right = column in (DURATION, REQUESTS, SPEED)
-        return Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-
-    @staticmethod
     def text(shown: Shown, column: int) -> str:
         row, speed = shown.row, shown.per_s
         return {
@@ -204,12 +193,3 @@ class SessionsModel(QAbstractTableModel):
             DURATION: duration_words(duration_s(row)),
             REQUESTS: count_text(row.requests),
             SPEED: "–" if math.isnan(speed) else number_text(speed, 0 if speed >= 100 else 1)}[column]
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._headers[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(self._side(section) | Qt.AlignmentFlag.AlignVCenter)
-        return None

@@ -25,6 +25,7 @@ from paddock.desktop.pages.sessions.rows import (
     Shown,
 )
 from paddock.desktop.parts.basic import calm_view
+from paddock.desktop.parts.flat import Index
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
