@@ -204,7 +204,7 @@ class RunPage(QFrame):
         if message.tone == "accent":
             acts.append((tr("Open the session"), "history", self._open_session))
         if count > 1:
-            acts.append((tr("Next, {number} of {count}", number=str(number), count=str(count)), "chevron-right",
+            acts.append((tr("Next, {number} of {total}", number=str(number), total=str(count)), "chevron-right",
                          self._next_message))
         self.banner.show_text(message.tone, message.what, message.why, acts)
 
