@@ -19,7 +19,7 @@ from paddock.text import Text
 from paddock.units import MIB, MINUS, bytes_text, parse_bytes
 
 if TYPE_CHECKING:
-    from paddock.fit.model import Budget, Estimate
+    from paddock.fit.model import Budget, Estimate, Fix
     from paddock.launch import Plan
     from paddock.work import Preview, Workspace
     from paddock.work.engine_fit import EngineFit
@@ -42,13 +42,15 @@ FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
               help="Whether what earlier launches showed corrects the figures. By default as the settings say for this "
                    "machine's own devices, and not at all with --device or --batch: those answers depend on what is "
                    "asked alone.")
+@click.option("--details", is_flag=True, help="Every part of each device with its band and how it is known.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, ask: bool,
-        place: bool, corrections: bool | None, flags: tuple[str, ...]) -> int:
+        place: bool, corrections: bool | None, details: bool, flags: tuple[str, ...]) -> int:
     """What FILE needs on each device with these llama-server flags, and whether it fits."""
     from paddock.work import Workspace
     from paddock.work.others import others_for
+    from paddock.work.placing import fixes_for
 
     workspace = Workspace(options.data_dir, options.engine)
     if batch:
@@ -63,15 +65,20 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
     estimate = workspace.estimate(plan, budgets=budgets, corrections=corrections)
     record = workspace.record_of(plan, estimate) if budgets is None else None
     others = others_for(workspace, plan, estimate) if budgets is None else None
+    found = _Fixes(workspace, plan, fixes_for(workspace, plan, estimate, budgets, corrections))
     asked = workspace.ask_engine(plan) if ask else None
     if options.json:
-        document(_document(workspace.answer_of(estimate), record, asked, placement, others))
+        document(_document(workspace.answer_of(estimate), record, asked, placement, others)
+                 | {"fixes": found.as_list(), "terms": terms_of(estimate)})
         return 0
     if placement is not None:
         line(placement.flags or Text("No flags are needed."))
         line(placement.why)
         line("")
     show(estimate)
+    if details:
+        show_terms(estimate)
+    found.show()
     for text in others.lines() if others is not None else ():
         line(text)
     if record is not None:
@@ -101,6 +108,33 @@ class Placement:
     flags: str
     why: Text
     gpu_weights: int
+
+
+@dataclass(frozen=True)
+class _Fixes:
+    """What would make it fit, with the flags that say so."""
+
+    workspace: Workspace
+    plan: Plan
+    fixes: tuple[Fix, ...]
+
+    def _flags(self, fix: Fix) -> str:
+        from paddock.work.placing import flags_of
+
+        return flags_of(self.workspace, self.plan, fix.plan)
+
+    def show(self) -> None:
+        """A line each."""
+        for fix in self.fixes:
+            after = VERDICTS[fix.verdict.value]() if fix.verdict is not None else ""
+            line(Text("→ {after} with {flags} ({sets}; {effect})", flags=self._flags(fix), sets=fix.sets,
+                      effect=fix.effect, after=after))
+
+    def as_list(self) -> list[dict[str, Any]]:
+        """For JSON."""
+        return [{"id": f.id, "flags": self._flags(f), "sets": str(f.sets), "effect": str(f.effect), "device": f.device,
+                 "freed": f.freed, "speed_change": f.speed_change, "verdict": f.verdict.value if f.verdict else None}
+                for f in self.fixes]
 
 
 def _placement(workspace: Workspace, plan: Plan, budgets: list[Budget] | None, words: list[str],
@@ -229,6 +263,26 @@ VERDICTS = {
     "wont_fit": lambda: Text("Won’t fit"),
     "cant_tell": lambda: Text("Can’t tell"),
 }
+
+
+def terms_of(estimate: Estimate) -> list[dict[str, Any]]:
+    """Every part of every device: bytes between low and high, how that is known, and what to know of it."""
+    return [{"device": d.name, "term": t.id, "bytes": t.bytes, "low": t.low, "high": t.high, "known": t.known.value,
+             "note": str(t.note) if t.note is not None else None} for d in estimate.devices for t in d.terms]
+
+
+def show_terms(estimate: Estimate) -> None:
+    """The same as a table."""
+    known = {"measured here": Text("measured here"), "checked by running": Text("checked by running"),
+             "from the source": Text("from the source"), "from reports": Text("from reports")}
+    names = {"weights": Text("Weights"), "kv": Text("KV cache"), "compute": Text("Compute"), "draft": Text("Draft"),
+             "projector": Text("Projector"), "overhead": Text("Overhead")}
+    rows = [(d.name, names[t.id], bytes_text(t.bytes), bytes_text(t.low), bytes_text(t.high), known[t.known.value])
+            for d in estimate.devices for t in d.terms if t.high]
+    line("")
+    headers = [Text("Device"), Text("Part"), Text("Size"), Text("At least"), Text("At most"), Text("How it is known")]
+    table(headers, rows, range(2, 5))
+    line("")
 
 
 def _batch(workspace: Any, path: str, corrections: bool) -> int:

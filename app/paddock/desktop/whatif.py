@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from paddock import fit
@@ -16,6 +16,7 @@ from paddock.launch.model import Plan
 from paddock.text import Text
 from paddock.units import bytes_text
 from paddock.work.foretelling import ram_speed
+from paddock.work.others import Others, holders_of, others_of, untold_of
 from paddock.work.previewing import budgets_of, given_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class WhatIf:
     fits_up_to: int | None = None
     tight_up_to: int | None = None
     kv_saving: int | None = None
+    others: Others = field(default_factory=Others)
+    """Who holds device memory, and what closing each would buy."""
 
 
 def kv_bytes(estimate: Estimate) -> int:
@@ -47,11 +50,14 @@ def what_if(workspace: Workspace, preview: Preview, cancelled: Callable[[], bool
     """Some dozen estimates in a row, each about a millisecond; stops early when cancelled. Off the GUI thread."""
     plan, before, model, machine = preview.plan, preview.estimate, preview.model, preview.machine
     if before is None or model is None or before.verdict is Verdict.CANT_TELL:
-        return WhatIf(plan)
+        return WhatIf(plan, others=Others(holders_of(machine), (), untold_of(machine)))
     budgets = budgets_of(machine)
     given = given_of(workspace, preview)
     speeds = bandwidths(budgets, ram_speed(workspace.paths, measure=False))
     found = WhatIf(plan, fit.fixes(model, plan, budgets, before, speeds=speeds, **given))
+    if cancelled():
+        return found
+    found = replace(found, others=others_of(machine, model, plan, budgets, before, given))
     if cancelled():
         return found
     if plan.get("cache-type-k", "f16") in _WIDE and plan.get("cache-type-v", "f16") in _WIDE:

@@ -8,7 +8,8 @@ Beside these: `paddock.fit.answers` (one line of `fit --batch` as data), `predic
 """
 
 from paddock.fit.answers import answer
-from paddock.fit.fixing import fixes, max_context
+from paddock.fit.contexts import max_context
+from paddock.fit.fixing import fixes
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Known, Verdict
 from paddock.fit.verdicts import estimate
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.fit import estimator
+from paddock.fit.contexts import largest_context
 from paddock.fit.corrections import uncorrected
 from paddock.fit.dividing import Divided, Division, Layer
-from paddock.fit.fixing import largest_context
 from paddock.fit.levers import EXPERTS, Levers
 from paddock.fit.memory import parts
 from paddock.fit.model import Budget, Estimate, Verdict

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from paddock.fit.autoplacement import auto_place
 from paddock.fit.bandwidth import Bandwidth
 from paddock.fit.ceiling import ceiling
+from paddock.fit.contexts import largest_context
+from paddock.fit.judging import device_name
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Fix, Verdict
 from paddock.fit.verdicts import estimate
 from paddock.gguf.model import ModelFile
@@ -15,9 +18,9 @@ from paddock.text import Text
 from paddock.units import count_text, gib_text, percent_text
 
 _RANK = {Verdict.FITS: 0, Verdict.TIGHT: 1, Verdict.CANT_TELL: 2, Verdict.WONT_FIT: 3}
-STEP = 1024
 LEAST_CHANGE = 0.005
-LARGEST = 1 << 21
+_NOT_PLACED = ("ctx-size", "cache-type-k", "cache-type-v", "ubatch-size")
+"""What a placement as a fix leaves as it is."""
 
 
 def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate, *,
@@ -35,7 +38,7 @@ def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estim
         return estimate(model, changed, budgets, **given)
 
     found = []
-    for order, (id_, sets, changed, cost) in enumerate(_candidates(model, plan, before, worst, judge)):
+    for order, (id_, sets, changed, cost) in enumerate(_candidates(model, plan, budgets, before, worst, judge, given)):
         after = judge(changed)
         there = after.device(worst.name)
         if after.rejected or there is None:
@@ -45,7 +48,8 @@ def fixes(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estim
             continue
         speed = speed_change(model, plan, changed, budgets, speeds, _depth(before, after)) if speeds else None
         effect = _effect(worst, freed, cost, speed)
-        found.append((_RANK[after.verdict], order, Fix(id_, sets, effect, changed, freed, worst.name)))
+        found.append((_RANK[after.verdict], order,
+                      Fix(id_, sets, effect, changed, freed, worst.name, speed, after.verdict)))
     found.sort(key=lambda f: f[:2])
     return tuple(fix for _, _, fix in found[:3])
 
@@ -64,23 +68,29 @@ def speed_change(model: ModelFile, plan: Plan, changed: Plan, budgets: Sequence[
     return new.bound / old.bound - 1
 
 
-def _effect(worst: DeviceEstimate, freed: int, cost: Text, speed: float | None) -> Text:
-    if speed is None or abs(speed) < LEAST_CHANGE:
-        return Text("{device} −{freed} GiB, {cost}", device=_name(worst), freed=gib_text(freed), cost=cost)
-    return Text("{device} −{freed} GiB, {cost}, {change} t/s", device=_name(worst), freed=gib_text(freed), cost=cost,
-                change=percent_text(speed, signed=True))
+def _effect(worst: DeviceEstimate, freed: int, cost: Text | None, speed: float | None) -> Text:
+    """What it frees where, what it costs, and the tokens/s; "slower" stands for them where they are not known."""
+    given: dict[str, Any] = {"device": device_name(worst), "freed": gib_text(freed)}
+    if speed is None:
+        return Text("{device} −{freed} GiB, {cost}", cost=cost or Text("slower"), **given)
+    if abs(speed) < LEAST_CHANGE:
+        return Text("{device} −{freed} GiB, {cost}", cost=cost or Text("as fast"), **given)
+    change = percent_text(speed, signed=True)
+    if cost is None:
+        return Text("{device} −{freed} GiB, {change} t/s", change=change, **given)
+    return Text("{device} −{freed} GiB, {cost}, {change} t/s", cost=cost, change=change, **given)
 
 
 def _worst(before: Estimate) -> DeviceEstimate:
     return max(before.devices, key=lambda d: (_RANK[d.verdict], -(d.left if d.left is not None else 0)))
 
 
-def _name(device: DeviceEstimate) -> Text | str:
-    return Text("RAM") if device.name == "Host" else device.name
+_Candidate = tuple[str, Text, Plan, Text | None]
+"""Id, what it sets, the plan, what it costs besides speed."""
 
 
-def _candidates(model: ModelFile, plan: Plan, before: Estimate, worst: DeviceEstimate,
-                judge: Callable[[Plan], Estimate]) -> Iterator[tuple[str, Text, Plan, Text]]:
+def _candidates(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate, worst: DeviceEstimate,
+                judge: Callable[[Plan], Estimate], given: dict[str, Any]) -> Iterator[_Candidate]:
     """In the order in which they hurt least."""
     context = before.context_length or 0
     if plan.get("cache-type-k") is None and plan.get("cache-type-v") is None and worst.context:
@@ -96,23 +106,36 @@ def _candidates(model: ModelFile, plan: Plan, before: Estimate, worst: DeviceEst
             yield ("context", Text("Context {tokens}", tokens=count_text(fits)), plan.with_("ctx-size", fits),
                    Text("shorter context"))
     if worst.name != "Host" and before.layers_offloaded:
-        yield from _placements(model, plan, before, judge)
+        yield from _placements(model, plan, budgets, before, judge, given)
 
 
-def _placements(model: ModelFile, plan: Plan, before: Estimate,
-                judge: Callable[[Plan], Estimate]) -> Iterator[tuple[str, Text, Plan, Text]]:
-    """Fewer weights on the GPUs: experts first, then whole layers; the least that helps, by bisection."""
+def _placements(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate,
+                judge: Callable[[Plan], Estimate], given: dict[str, Any]) -> Iterator[_Candidate]:
+    """All placed anew where there is a choice (experts, several devices); else fewer weights on the GPUs, experts
+    first, then whole layers; the least that helps, by bisection."""
     layers = model.facts.layers or 0
+    used = sum(1 for d in before.devices if d.name != "Host" and d.total)
+    if model.facts.experts or used > 1:
+        placed = auto_place(model, plan, budgets, pinned=_NOT_PLACED, **given)
+        if placed.estimate.verdict is not Verdict.WONT_FIT and placed.plan != plan:
+            yield "placement", _placed_text(placed.estimate), placed.plan, None
     if model.facts.experts and plan.find("override-tensor") is None and plan.find("cpu-moe") is None:
         least = _least(layers, lambda n: _helps(judge(plan.with_("n-cpu-moe", n)), before))
         if least:
-            yield ("n-cpu-moe", Text("Experts of {count} layers on the CPU", count=least),
-                   plan.with_("n-cpu-moe", least), Text("slower"))
+            yield ("n-cpu-moe", Text("Experts of {count} layers in RAM", count=least),
+                   plan.with_("n-cpu-moe", least), None)
     on = before.layers_offloaded[0] if before.layers_offloaded else 0
     fewer = _least(on, lambda n: _helps(judge(plan.with_("gpu-layers", on - n)), before))
     if fewer:
         yield ("gpu-layers", Text("{count} layers on the GPU", count=on - fewer), plan.with_("gpu-layers", on - fewer),
-               Text("slower"))
+               None)
+
+
+def _placed_text(found: Estimate) -> Text:
+    """With the part of the weights that lies there."""
+    weights = sum(d.model for d in found.devices)
+    here = sum(d.model for d in found.devices if d.name != "Host")
+    return Text("Best placement, {percent} on the GPU", percent=percent_text(here / max(1, weights)))
 
 
 def _helps(after: Estimate, before: Estimate) -> bool:
@@ -132,34 +155,3 @@ def _least(most: int, good: Callable[[int], bool]) -> int | None:
         else:
             low = middle + 1
     return low
-
-
-def largest_context(plan: Plan, judge: Callable[[Plan], Estimate], most: int, wanted: Verdict) -> int | None:
-    """The largest -c up to `most`, in steps of 1,024, with at least this verdict; None when the smallest has not."""
-    def good(steps: int) -> bool:
-        found = judge(plan.with_("ctx-size", steps * STEP))
-        return found.rejected is None and bool(found.devices) and _RANK[found.verdict] <= _RANK[wanted]
-
-    low, high = 0, max(0, most // STEP)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if good(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low * STEP or None
-
-
-def max_context(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, most: int | None = None,
-                **given: Any) -> tuple[int | None, int | None]:
-    """(fits up to, tight up to) in tokens, for the strip under the context slider; None where not even 1,024 do.
-
-    `most`: where to stop looking; by default what the model was trained with.
-    """
-    limit = min(most or model.facts.trained_context or LARGEST, LARGEST)
-
-    def judge(changed: Plan) -> Estimate:
-        return estimate(model, changed, budgets, **given)
-
-    fits = largest_context(plan, judge, limit, Verdict.FITS)
-    return fits, largest_context(plan, judge, limit, Verdict.TIGHT)

@@ -110,6 +110,10 @@ class Fix:
     plan: Plan
     freed: int = 0
     device: str | None = None
+    speed_change: float | None = None
+    """Fraction by which the speed that memory allows changes (−0.02: 2 % slower); None where that is not known."""
+    verdict: Verdict | None = None
+    """Of the plan with it."""
 
 
 @dataclass(frozen=True)

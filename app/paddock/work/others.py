@@ -14,8 +14,7 @@ from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Plan
 from paddock.text import Text
-from paddock.work.placing import beside
-from paddock.work.previewing import budgets_of, endpoints, engine_of, given_for
+from paddock.work.previewing import case_of
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
@@ -86,15 +85,12 @@ def untold_of(machine: Machine) -> tuple[tuple[str, int], ...]:
 
 def others_of(machine: Machine, model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate,
               given: dict[str, Any]) -> Others:
-    """Who holds memory of this machine, and what closing each means for the plan. Some estimates: off the GUI thread."""
+    """Who holds memory of this machine, and what closing each would buy. Some estimates: off the GUI thread."""
     holders = holders_of(machine)
     return Others(holders, closings(model, plan, budgets, before, holders, **given), untold_of(machine))
 
 
 def others_for(workspace: Workspace, plan: Plan, before: Estimate) -> Others:
     """The same for a plan and its estimate, as memory was when that was made. AppError: the model cannot be read."""
-    model, engine = workspace.read_model(plan.get("model") or ""), engine_of(workspace, plan)
-    machine = workspace.machine(engine, rpc=endpoints(plan))
-    given = given_for(workspace, model, engine, machine, beside(workspace, plan, "spec-draft-model"),
-                      beside(workspace, plan, "mmproj"))
-    return others_of(machine, model, plan, budgets_of(machine), before, given)
+    case = case_of(workspace, plan, again=False)
+    return others_of(case.machine, case.model, plan, case.budgets, before, case.given)

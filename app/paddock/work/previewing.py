@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine import Engine
@@ -116,7 +116,7 @@ def _read(workspace: Workspace, path: str | None) -> tuple[ModelFile | None, App
 
 def budgets_of(machine: Machine) -> tuple[Budget, ...]:
     """The machine's devices as the estimate sees them, in the engine's order."""
-    return tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description)
+    return tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description, d.same_as)
                  for d in machine.devices)
 
 
@@ -144,12 +144,22 @@ def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, machine
     return prediction, *foretelling.ceilings(workspace.paths, model, plan, budgets, found)
 
 
-def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None,
-                  corrections: bool | None = None) -> Estimate:
-    """See Workspace.estimate. Its notes say what --fit will do and how fast memory lets it be.
+@dataclass(frozen=True)
+class Case:
+    """A plan's model, the devices it is judged by, and what the judging functions take besides."""
 
-    Raises AppError when the model cannot be read. Given devices are not this machine's, so what was measured here
-    corrects them only where `corrections` asks for it.
+    model: ModelFile
+    machine: Machine
+    budgets: tuple[Budget, ...]
+    given: dict[str, Any]
+
+
+def case_of(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None = None,
+            corrections: bool | None = None, again: bool = True) -> Case:
+    """Raises AppError when the model cannot be read. `again`: read the free memory now.
+
+    Given devices (one named Host stands for the RAM) are not this machine's, so what was measured here corrects them
+    only where `corrections` asks for it.
     """
     path = plan.get("model")
     if not path:
@@ -158,18 +168,28 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     draft, _ = _read(workspace, plan.get("spec-draft-model"))
     projector, _ = _read(workspace, plan.get("mmproj"))
     engine = engine_of(workspace, plan)
-    machine = workspace.machine(engine, again=True, rpc=endpoints(plan))
-    there = budgets_of(machine) if budgets is None else tuple(b for b in budgets if b.name != "Host")
-    ram = next((b for b in budgets or () if b.name == "Host"), None)  # another machine's RAM, given as a device
-    given = given_for(workspace, model, engine, machine, draft, projector,
-                      corrections if budgets is None else bool(corrections))
-    if ram:
+    machine = workspace.machine(engine, again=again, rpc=endpoints(plan))
+    if budgets is None:
+        given = given_for(workspace, model, engine, machine, draft, projector, corrections)
+        return Case(model, machine, budgets_of(machine), given)
+    given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections))
+    ram = next((b for b in budgets if b.name == "Host"), None)
+    if ram is not None:
         given |= {"host_total": ram.total_bytes, "host_free": ram.free_bytes}
+    return Case(model, machine, tuple(b for b in budgets if b.name != "Host"), given)
+
+
+def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None,
+                  corrections: bool | None = None) -> Estimate:
+    """See Workspace.estimate. Its notes say what --fit will do and how fast memory lets it be. AppError as `case_of`.
+    """
+    case = case_of(workspace, plan, budgets, corrections)
+    model, there, given = case.model, case.budgets, case.given
     found = estimate(model, plan, there, **given)
     if not found.devices:
         return found
     foretelling.ram_speed(workspace.paths, measure=True)
-    prediction = foretelling.predicted(model, plan, there, draft=draft, projector=projector,
+    prediction = foretelling.predicted(model, plan, there, draft=given["draft"], projector=given["projector"],
                                        host_total=given["host_total"])
     line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
     found = foretelling.with_missing(found, model, plan, there, **given)

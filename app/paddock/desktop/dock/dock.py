@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 from paddock.desktop.dock.bars import FullBars, MiniBars, bars_for
 from paddock.desktop.dock.control import Control, blocked
 from paddock.desktop.dock.line import CommandLine
-from paddock.desktop.dock.verdict import VerdictLine, VerdictPane, verdict_of
+from paddock.desktop.dock.verdict import MOST_FIXES, VerdictLine, VerdictPane, closing_words, verdict_of
 from paddock.desktop.parts.basic import column, row, rule, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -70,8 +70,11 @@ class Dock(QFrame):
         top.addWidget(self.bars, 17)
         top.addWidget(self.verdict, 10)
         top.addWidget(self.control)
-        below = row(self.line, self._chevron_down, gap=4)
-        below.setAlignment(self._chevron_down, Qt.AlignmentFlag.AlignTop)
+        details = tool_button("info", tr("The estimate in full: parts, bands, who else holds memory"),
+                              self.line.show_details)
+        below = row(self.line, details, self._chevron_down, gap=4)
+        for widget in (details, self._chevron_down):
+            below.setAlignment(widget, Qt.AlignmentFlag.AlignTop)
         made.setLayout(column(top, below, gap=theme().px(10), margins=(16, 10, 16, 8)))
         made.layout().setStretch(0, 1)  # type: ignore[union-attr]
         return made
@@ -145,7 +148,9 @@ class Dock(QFrame):
         self.verdict.show_verdict(verdict, reason, second)
         self.verdict.show_why(waits)
         self.small_verdict.show_verdict(verdict, waits or reason, "" if waits else second)
-        self.verdict.show_fixes(fixes[:2] if why else fixes, ideas)
+        shown = fixes[:2] if why else fixes
+        self.verdict.show_fixes(shown, ideas)
+        self.verdict.show_closing(closing_words(desk) if len(shown) < MOST_FIXES else "")
         self.small_verdict.show_fixes(fixes, ideas)
         self.control.refresh()
         self.small_control.refresh()

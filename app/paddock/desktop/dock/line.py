@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.dock.asking import AskDialog
+from paddock.desktop.dock.details import DetailsDialog
 from paddock.desktop.parts.basic import IconLabel, button, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -206,6 +207,11 @@ class CommandLine(QWidget):
         AskDialog(self._desk, self.window()).ask()
 
     @Slot()
+    def show_details(self) -> None:
+        """Every part of the estimate, how it is known, and who else holds memory."""
+        DetailsDialog(self._desk, self.window()).show()
+
+    @Slot()
     def open_menu(self) -> None:
         menu = self.menu()
         menu.popup(self._more.mapToGlobal(self._more.rect().topRight()))
@@ -213,6 +219,7 @@ class CommandLine(QWidget):
     def menu(self) -> QMenu:
         """What the engine can be asked, formats to copy, then what Paddock adds, each with a check mark and reason."""
         menu = QMenu(self)
+        menu.addAction(tr("The estimate in full…")).triggered.connect(self.show_details)
         ask = menu.addAction(tr("Ask the engine: its own memory figures…"))
         ask.setEnabled(self._desk.preview is not None and self._desk.preview.engine is not None
                        and self._desk.preview.model is not None)

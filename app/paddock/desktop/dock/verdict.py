@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
     from paddock.work import Preview
 
-_MOST_FIXES = 3
+MOST_FIXES = 3
 
 
 def verdict_of(desk: Desk) -> tuple[Verdict, str, str]:
@@ -76,6 +76,12 @@ def _room(desk: Desk) -> str:
     return tr("Room for {tokens} tokens of context in all.", tokens=count_text(found.fits_up_to))
 
 
+def closing_words(desk: Desk) -> str:
+    """Which program to close, where that helps."""
+    best = desk.what_if.others.best if desk.what_if.plan == desk.plan else None
+    return "" if best is None else str(best.text)
+
+
 class VerdictPane(QWidget):
     """Chip, reason in at most two lines, up to three fixes; above them why Launch is disabled, if it is."""
 
@@ -95,8 +101,10 @@ class VerdictPane(QWidget):
         self._shown: tuple[Fix, ...] = ()
         top = row(self.chip, self.reason, gap=8)
         top.setStretch(1, 1)
-        self.setLayout(column(self._why_row, top, 2, self._fixes, None, gap=6))
+        self.closing = Label("", "note", "text2", elide="end")
+        self.setLayout(column(self._why_row, top, 2, self._fixes, self.closing, None, gap=6))
         self._why_row.hide()
+        self.closing.hide()
 
     def show_verdict(self, verdict: Verdict, reason: str, second: str) -> None:
         self.chip.show_verdict(verdict)
@@ -107,12 +115,17 @@ class VerdictPane(QWidget):
         self.why.setText(why)
         self._why_row.setVisible(bool(why))
 
+    def show_closing(self, words: str) -> None:
+        """Which program to close, below the fixes where there is room for it."""
+        self.closing.setText(words)
+        self.closing.setVisible(bool(words))
+
     def show_fixes(self, fixes: tuple[Fix, ...], ideas: bool) -> None:
         if fixes == self._shown:
             return
         self._shown = fixes
         empty_layout(self._fixes)
-        for fix in fixes[:_MOST_FIXES]:
+        for fix in fixes[:MOST_FIXES]:
             made = FixButton(str(fix.sets), str(fix.effect), idea=ideas)
             made.clicked.connect(lambda _checked=False, chosen=fix: self.fixed.emit(chosen))
             self._fixes.addWidget(made)

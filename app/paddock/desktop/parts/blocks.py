@@ -254,7 +254,8 @@ class FixButton(QAbstractButton):
         painter.setFont(t.font("note"))
         room = self.width() - left - gap
         metrics = painter.fontMetrics()
-        right = metrics.elidedText(self._effect, Qt.TextElideMode.ElideRight, max(0, int(room * 0.62)))
+        rest = room - metrics.horizontalAdvance(self._sets) * 1.06 - t.px(12)
+        right = metrics.elidedText(self._effect, Qt.TextElideMode.ElideRight, max(0, int(max(room * 0.62, rest))))
         used = metrics.horizontalAdvance(right)
         painter.setPen(t.color("text2"))
         painter.drawText(QRectF(left, 0, room, self.height()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
@@ -12,8 +11,10 @@ from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_
 from paddock.desktop.parts.signs import SEVERITIES, Count, severity_word
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.fit.model import Verdict
 from paddock.launch.model import Issue, Severity
 from paddock.units import gib_text
+from paddock.work.others import holders_of
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -25,16 +26,7 @@ _MOST_HOLDERS = 4
 
 def holders(machine: Machine) -> list[tuple[str, str, int]]:
     """(program, devices, bytes) on the GPUs, the largest first; [] when the drivers do not tell."""
-    sizes: dict[str, int] = defaultdict(int)
-    places: dict[str, set[str]] = defaultdict(set)
-    for device in machine.devices:
-        for process in device.processes or ():
-            if process.used_bytes:
-                name = process.name or tr("process {pid}", pid=process.pid)
-                sizes[name] += process.used_bytes
-                places[name].add(device.name)
-    found = sorted(sizes.items(), key=lambda item: -item[1])
-    return [(name, ", ".join(sorted(places[name])), size) for name, size in found]
+    return [(h.name, ", ".join(sorted(device for device, _ in h.held)), h.bytes) for h in holders_of(machine)]
 
 
 def _below(line: QHBoxLayout, words: Label, fix: QPushButton) -> None:
@@ -93,7 +85,7 @@ class BeforePane(QScrollArea):
         self._notes_title = Label(tr("About the estimate"), weight=600)
         self._holders = QGridLayout()
         self._holders.setHorizontalSpacing(16)
-        self._holders.setVerticalSpacing(theme().px(8))
+        self._holders.setVerticalSpacing(theme().px(4))
         self._holders.setColumnStretch(0, 1)
         self._holders_title = Label(tr("Memory held by others"), weight=600)
         self._holders_unit = Label("GiB", "note", "text2")
@@ -107,6 +99,7 @@ class BeforePane(QScrollArea):
         desk.planChanged.connect(self.refresh)
         desk.runsChanged.connect(self.refresh)
         desk.machineChanged.connect(self._show_holders)
+        desk.whatIfChanged.connect(self._show_holders)
         self.refresh()
         self._show_holders()
 
@@ -150,20 +143,18 @@ class BeforePane(QScrollArea):
         machine = self._desk.machine
         found = holders(machine) if machine is not None else []
         told = machine is not None and any(d.processes is not None for d in machine.devices)
-        if (found, told) == self._held:
+        closed = self._closed()
+        if (found, told, closed) == self._held:
             return
-        self._held = (found, told)
+        self._held = (found, told, closed)
         empty_layout(self._holders)
         rows = found[:_MOST_HOLDERS]
         if len(found) > _MOST_HOLDERS:
             rest = found[_MOST_HOLDERS:]
             rows.append((tr("{count} other", plural="{count} others", count=len(rest)), "", sum(r[2] for r in rest)))
-        for index, (name, places, size) in enumerate(rows):
-            self._holders.addWidget(Label(name, "note", elide="end"), index, 0)
-            self._holders.addWidget(Label(places, "note", "text2"), index, 1)
-            figure = Label(gib_text(size), "note")
-            figure.setAlignment(Qt.AlignmentFlag.AlignRight)
-            self._holders.addWidget(figure, index, 2)
+        at = 0
+        for name, places, size in rows:
+            at += self._add_holder(at, name, places, size, closed.get(name, ""))
         gpus = machine is not None and bool(machine.devices)
         if not rows and gpus:
             words = tr("No other program holds GPU memory.") if told else \
@@ -171,3 +162,22 @@ class BeforePane(QScrollArea):
             self._holders.addWidget(Label(words, "note", "text2", wrap=True), 0, 0)
         for title in (self._holders_title, self._holders_unit):
             title.setVisible(gpus)
+
+    def _closed(self) -> dict[str, str]:
+        """Program → what the verdict would become if it were closed; nothing where all fits as it is."""
+        found = self._desk.what_if
+        if found.plan != self._desk.plan:
+            return {}
+        return {c.names: tr("If closed: {outcome}.", outcome=str(c.outcome)) for c in found.others.closings
+                if len(c.holders) == 1 and c.before is not Verdict.FITS}
+
+    def _add_holder(self, at: int, name: str, places: str, size: int, closed: str) -> int:
+        """How many rows it took."""
+        self._holders.addWidget(Label(name, "note", elide="end"), at, 0)
+        self._holders.addWidget(Label(places, "note", "text2"), at, 1)
+        figure = Label(gib_text(size), "note")
+        figure.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._holders.addWidget(figure, at, 2)
+        if closed:
+            self._holders.addWidget(Label(closed, "caption", "text2", elide="end"), at + 1, 0, 1, 3)
+        return 2 if closed else 1
