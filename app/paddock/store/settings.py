@@ -26,6 +26,8 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """system, light, dark."""
     font_scale: float = 1.0
     engine_paths: list[str] = []
+    rpc_hosts: list[str] = []
+    """HOST:PORT of RPC servers, kept; none is asked before a person or a plan wants it."""
     default_engine: str = ""
     """Path or name; empty: the first that answers."""
     model_folders: list[str] = []

@@ -33,6 +33,7 @@ from paddock.work.engine_fit import EngineFit
 from paddock.work.ledger import Record
 from paddock.work.model import Preview
 from paddock.work.opening import Opened
+from paddock.work.rpc_hosts import RpcHosts
 from paddock.work.run import ENDED, Run, RunListener
 from paddock.work.settling import settled
 from paddock.work.starting import adopt_run, start_run
@@ -55,6 +56,7 @@ class Workspace:
         self.profiles = Profiles(self.paths.profiles)
         self.defaults = Defaults(self.paths.profiles / ".defaults")
         self.runs: list[Run] = []
+        self.rpc = RpcHosts(self)
         self._selector = engine
         self._lock = threading.RLock()
         self._engines: list[Engine] | None = None
@@ -384,6 +386,7 @@ class Workspace:
 
     def close(self) -> None:
         """Stop the runs (but those that keep serving), flush and end all threads. Idempotent."""
+        self.rpc.close()
         for run in self.runs:
             run.close()
         self.runs.clear()
