@@ -72,6 +72,13 @@ def show(options: Globals, session: int) -> int:
     line(" ".join(detail.command))
     for device in (detail.actual or {}).get("main", []):
         line(f"{device['name']}: " + ", ".join(f"{k} {bytes_text(v)}" for k, v in device.items() if k != "name"))
+    found = [e for e in detail.events if str(e.data.get("id", "")).startswith("degraded.") and e.kind == "issue"]
+    notes = [e for e in detail.events if e.kind == "mark"]
+    if found or notes:
+        line("")
+        table([Text("Time"), Text("Event"), Text("Proof"), Text("Remedy")],
+              ((seconds_text(e.t), e.text, e.data.get("proof", ""), e.data.get("fix", ""))
+               for e in sorted((*found, *notes), key=lambda e: e.t)))
     if detail.requests:
         line("")
         table([Text("Request"), Text("Prompt"), Text("Cached"), Text("Generated"), Text("Prompt t/s"),

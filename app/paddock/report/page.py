@@ -47,9 +47,15 @@ def _session(s: SessionData) -> dict[str, Any]:
         "when": f"{r.get('start') or ''} – {r.get('end') or ''}", "command": " ".join(s.command),
         "figures": _figures(s), "facts": _facts(s), "memory": [_memory(m) for m in s.memory_rows()],
         "plots": session_plots(s), "requests": [_request(q) for q in s.requests], "request_heads": _request_heads(),
-        "events": [(seconds_text(e.get("t")), e.get("kind"), s.shown(e.get("text") or ""))
-                   for e in r.get("events") or ()],
+        "events": [(seconds_text(e.get("t")), e.get("kind"), s.shown(_event_text(e))) for e in r.get("events") or ()],
     }
+
+
+def _event_text(event: Mapping[str, Any]) -> str:
+    """A finding of the detectors carries its proof and its remedy."""
+    data = event.get("data") or {}
+    parts = (event.get("text"), data.get("proof"), data.get("fix")) if "proof" in data else (event.get("text"),)
+    return " ".join(str(part) for part in parts if part)
 
 
 def _figures(s: SessionData) -> list[tuple[str, str, str]]:
