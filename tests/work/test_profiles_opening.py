@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 import tinymodel
+from recordedengine import Choosing, recorded_engine
 
-from paddock.engine import Engine, parse_help
+from paddock.engine import Engine
 from paddock.errors import AppError
 from paddock.launch.layers import origins
 from paddock.launch.model import Plan, Setting
@@ -17,14 +18,10 @@ from paddock.store import Profile
 from paddock.work import Workspace
 from paddock.work.saving import clean_name, keep_unfinished, unfinished
 
-HELP = Path(__file__).parent.parent / "data" / "engine" / "llama-11434-serve-help.txt"
-
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    options, verified = parse_help(HELP.read_text(encoding="utf-8"))
-    return Engine("llama.cpp 11434", Path("/opt/llama"), ("/opt/llama",), "test", options=options,
-                  flags_verified=verified)
+    return recorded_engine()
 
 
 @pytest.fixture
@@ -41,12 +38,7 @@ def workspace(tmp_path: Path, models: Path, engine: Engine, monkeypatch: pytest.
     made = Workspace(tmp_path / "data")
     made.settings.model_folders = [str(models)]
 
-    def chosen(selector: str | None = None) -> Engine:
-        if selector and selector not in engine.name:
-            raise AppError("none of that name")
-        return engine
-
-    monkeypatch.setattr(made, "engine", chosen)
+    monkeypatch.setattr(made, "engine", Choosing(engine))
     return made
 
 

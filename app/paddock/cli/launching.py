@@ -12,7 +12,7 @@ import click
 
 from paddock.cli.arguments import Globals, Seconds
 from paddock.cli.estimate import FLAGS, issue_dict, target_and_flags
-from paddock.cli.output import document, line, note
+from paddock.cli.output import document, line, note, told
 from paddock.text import Text
 from paddock.units import rate_text, seconds_text
 
@@ -36,7 +36,7 @@ def command(options: Globals, target: str | None, form: str, additions: bool, fl
     from paddock.work import Workspace
 
     workspace = Workspace(options.data_dir, options.engine)
-    plan, _ = workspace.resolve(*target_and_flags(target, flags))
+    plan, _ = told(workspace.resolve(*target_and_flags(target, flags)))
     text = workspace.export(plan, form, additions=additions)
     line(text)
     return 0
@@ -60,7 +60,7 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
     if keep_texts and proxy is None:
         raise click.UsageError(str(Text("--keep-texts needs --proxy: only the recording proxy sees texts.")))
     workspace = Workspace(options.data_dir, options.engine)
-    plan, profile = workspace.resolve(*target_and_flags(target, flags))
+    plan, profile = told(workspace.resolve(*target_and_flags(target, flags)))
     reporter = Reporter(options.json)
     try:
         run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter)

@@ -6,13 +6,17 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from paddock.errors import AppError
 from paddock.text import Text
+
+if TYPE_CHECKING:
+    from paddock.launch import Plan
+    from paddock.store import Profile
 
 
 def prepare_streams() -> None:
@@ -52,6 +56,13 @@ def note(text: Text | str) -> None:
     """A sentence beside the answer, on stderr."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def told(found: tuple[Plan, Profile | None]) -> tuple[Plan, Profile | None]:
+    """What `Workspace.resolve` gave, after saying what opening the profile took (a file found again, old flags)."""
+    for text in found[1].notices if found[1] is not None else ():
+        note(text)
+    return found
 
 
 def fail(error: AppError, as_json: bool, code: int = 1) -> int:
