@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli.arguments import Globals
-from paddock.cli.output import document, line, note, table
+from paddock.cli.output import document, line, note, table, told
 from paddock.errors import AppError
 from paddock.text import Text
 from paddock.units import MIB, MINUS, bytes_text, parse_bytes
@@ -93,7 +93,7 @@ def _plan(workspace: Workspace, target: str | None, words: list[str]) -> Plan:
     from paddock.launch import parse_argv
 
     try:
-        return workspace.resolve(target, words)[0]
+        return told(workspace.resolve(target, words))[0]
     except AppError as error:
         if target is None and parse_argv(words).find("model") is None:
             raise click.UsageError(f"{error.what} {error.hint}") from error
@@ -329,7 +329,7 @@ def check(options: Globals, file: str | None, flags: tuple[str, ...]) -> int:
     from paddock.work import Workspace
 
     workspace = Workspace(options.data_dir, options.engine)
-    plan, _ = workspace.resolve(*target_and_flags(file, flags))
+    plan, _ = told(workspace.resolve(*target_and_flags(file, flags)))
     preview = workspace.preview(plan, fresh=True)
     if options.json:
         document([issue_dict(i) for i in preview.issues])
