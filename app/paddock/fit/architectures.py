@@ -32,6 +32,8 @@ KNOWN = names(_NAMES)
 
 NO_CACHE = names("""bert modern-bert nomic-bert nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 eurobert
 gemma-embedding wavtokenizer-dec dream llada llada-moe rnd1 clef""")
+ENCODING = frozenset({"t5", "t5encoder", "eagle3", "dflash"})
+"""With an encoder of their own: every row of a batch may be wanted."""
 BOTH_WAYS = frozenset({"dream", "llada", "llada-moe", "rnd1", "gemma-embedding"})
 """Never causal, whatever the file says; all others are, unless attention.causal is false."""
 RECURRENT = frozenset(["mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"])
@@ -39,7 +41,8 @@ HYBRID = names("""jamba granitehybrid plamo2 falcon-h1 nemotron_h nemotron_h_moe
 qwen35moe qwen4exp minimax-01 kimi-linear kimi-k3 bailingmoe3 glm5-next""")
 INTERVAL = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 4, "qwen4exp": 4, "minimax-01": 8, "clef": 4}
 """Hybrids whose recurrent layers come from attention.recurrent_layers, else from full_attention_interval (default)."""
-NO_HEAD = names("""bitnet bert modern-bert eurobert neo-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3""")
+NO_HEAD = names("""bitnet bert modern-bert eurobert neo-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3
+eagle3""")
 """No output tensor is made, tied or not."""
 ALWAYS_TIED = frozenset(["cohere2", "command-r", "gemma", "gemma2", "openelm", "pockettts", "gemma4-assistant"])
 HEAD_FIRST = frozenset({"gemma3n", "gemma4"})

@@ -14,6 +14,7 @@ from paddock.fit.memory import Sizes, parts
 from paddock.fit.placement import HOST, Device, Placement, RefusedError, chosen, place
 from paddock.fit.quants import padded
 from paddock.fit.replay import run
+from paddock.fit.replay.base import Target
 from paddock.fit.shape import Shape
 from paddock.fit.weights import TensorIndex, Weights
 from paddock.gguf.model import ModelFile
@@ -67,7 +68,8 @@ def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> Co
     """The target's context. Raises RefusedError."""
     facts = known(model)
     shape = facts.shape
-    problem = refusals.of_arguments(levers, shape) or refusals.of_file(model, shape, "draft-mtp" in levers.spec_types)
+    problem = (refusals.of_arguments(levers, shape) or refusals.of_file(model, shape, "draft-mtp" in levers.spec_types)
+               or refusals.of_lone(model, shape))
     if problem is not None:
         raise RefusedError(problem)
     picked = chosen(levers, devices)
@@ -94,7 +96,9 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
     small = replace(small, draft_tokens=max(0, levers.draft_max) if blocks else 0, rollback=0)
     mtp = "draft-mtp" in levers.spec_types and shape.nextn > 0
     sizes = Sizes.of(shape, small, context=target.sizes.context, mtp=mtp)
-    return _rows(facts, small, sizes, place(small, chosen(small, devices), shape.layers_all), mtp=mtp)
+    placement = place(small, chosen(small, devices), shape.layers_all)
+    lender = Target(target.shape, target.sizes, target.weights)
+    return _rows(facts, small, sizes, placement, mtp=mtp, target=lender)
 
 
 def mtp_rows(model: ModelFile, levers: Levers, target: ContextRows) -> ContextRows:
@@ -109,7 +113,8 @@ def mtp_rows(model: ModelFile, levers: Levers, target: ContextRows) -> ContextRo
     return _rows(facts, small, sizes, target.placement, mtp=True)
 
 
-def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, mtp: bool) -> ContextRows:
+def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, mtp: bool,
+          target: Target | None = None) -> ContextRows:
     shape = facts.shape
     problem = refusals.of_context(shape, levers, sizes, placement)
     if problem is not None:
@@ -120,7 +125,7 @@ def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, m
         device = placement.layer_device[part.layer] if sizes.kv_offload else HOST
         align = 32 if device == HOST else placement.devices[device].align
         context[device] = context.get(device, 0) + padded(part.nbytes, align)
-    compute = run.compute(shape, sizes, levers, weights) or closed.compute(shape, sizes, levers, weights)
+    compute = run.compute(shape, sizes, levers, weights, target) or closed.compute(shape, sizes, levers, weights)
     return ContextRows(shape, sizes, placement, weights.by_device, context, compute, weights)
 
 

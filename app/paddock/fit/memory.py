@@ -58,7 +58,7 @@ class Sizes:
         if not levers.unified:
             cells = padded(total // levers.slots, 256)
             total = cells * levers.slots
-        whole = levers.embeddings or levers.pooling not in (None, "none") or shape.architecture == "t5"
+        whole = levers.embeddings or levers.pooling not in (None, "none") or shape.architecture in arch_data.ENCODING
         outputs = batch if whole else max(1, min(levers.batch, levers.slots * (1 + levers.draft_tokens)))
         flash = levers.flash != "off" and shape.architecture != "grok"
         states = levers.rollback if shape.architecture in arch_data.ROLLBACK and not mtp else 0

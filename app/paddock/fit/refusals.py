@@ -149,6 +149,20 @@ def of_file(model: ModelFile, shape: Shape, mtp: bool) -> Text | None:
     return None
 
 
+def of_lone(model: ModelFile, shape: Shape) -> Text | None:
+    """Why a draft model cannot be loaded by itself: it takes weights or caches from a target."""
+    arch, names = shape.architecture, model.by_name
+    if arch == "eagle3":
+        whole = "token_embd.weight" in names and "output.weight" in names
+    elif arch == "dflash":
+        whole = "token_embd.weight" in names
+    else:
+        whole = arch != "gemma4-assistant"
+    if whole:
+        return None
+    return Text("A model of the architecture {arch} is a draft: it runs only beside its target (-md).", arch=arch)
+
+
 def _of_nextn(name: str, shape: Shape) -> bool:
     parts = name.split(".")
     return (

@@ -196,6 +196,8 @@ class _Reader:
 
     def vocabulary(self) -> int:
         by_name = self.model.by_name
+        if "d2t" in by_name:
+            return self.number("vocab_size") or self.model.facts.vocabulary or 0
         for name in ("output.weight", "token_embd.weight"):
             if name in by_name and len(by_name[name].shape) > 1:
                 return by_name[name].shape[1]

@@ -202,8 +202,8 @@ class Weights:
         shape = self.index.shape
         users = [
             self.placement.layer_device[i]
-            for i in range(shape.layers)
-            if not (shape.architecture == "gemma4" and shape.swa[i])
+            for i in range(shape.layers or shape.layers_all)
+            if not (shape.architecture in ("gemma4", "gemma4-assistant") and shape.swa[i])
         ]
         for i in self.index.ropes:
             for device in {self.moved[i]} if i in self.moved else set(users):

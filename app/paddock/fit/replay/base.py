@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from paddock.fit import architectures as arch_data
@@ -19,6 +20,15 @@ _CLAMPED_GLU = frozenset({"maple", "deepseek4", "glm5-next", "hy_v4"})
 """The limit is part of the gated activation itself, not operations of its own."""
 
 
+@dataclass(frozen=True)
+class Target:
+    """The context that a draft works for."""
+
+    shape: Shape
+    sizes: Sizes
+    weights: Weights
+
+
 class Base:
     """One context's graph while it grows. `u`: tokens of the micro-batch, `n_out`: rows that give logits."""
 
@@ -30,8 +40,10 @@ class Base:
         lost: frozenset[str] = frozenset(),
         probe: bool = False,
         pinned: bool = False,
+        target: Target | None = None,
     ) -> None:
         self.shape, self.sizes, self.weights = shape, sizes, weights
+        self.target = target
         self.g = Graph()
         self.arch = shape.architecture
         tokens = min(sizes.context, sizes.ubatch)
@@ -129,6 +141,36 @@ class Base:
             device = self.weights.moved.get(i, self.weights.placement.output_device)
             self.leafs["output#"] = self._weight(i, device)
         return self.leafs["output#"]
+
+    def lent(self, name: str) -> Node:
+        """A weight of the target that a draft has not got itself."""
+        if self.target is None:
+            raise NotDescribedError
+        theirs = self.target.weights
+        i = theirs.index.position.get(name)
+        if i is not None:
+            device = theirs.device_of(i)
+        elif name == "output.weight" and theirs.index.tied is not None:
+            i = theirs.index.tied
+            device = theirs.moved.get(i, theirs.placement.output_device)
+        else:
+            raise NotDescribedError
+        tensor = theirs.index.tensors[i]
+        node = Node(KEEP, (), F32, (*tensor.shape, 1, 1, 1)[:4], tensor.nbytes or 0)  # type: ignore[arg-type]
+        node.buffered = node.weight = True
+        node.device = self.lent_device(device)
+        return node
+
+    def lent_device(self, device: int) -> int:
+        """A device of the target as the draft counts it."""
+        if device == HOST:
+            return self.cpu
+        assert self.target is not None
+        name = self.target.weights.placement.devices[device].name
+        for i, own in enumerate(self.weights.placement.devices):
+            if own.name == name:
+                return i
+        raise NotDescribedError
 
     def cache(self, layer: int, nbytes: int, ne: tuple[int, int, int, int] = (1, 1, 1, 1)) -> Node:
         """A cache or state tensor on its layer's device (the CPU with --no-kv-offload)."""

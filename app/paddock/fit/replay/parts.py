@@ -304,7 +304,7 @@ class Build(Attending):
         """The rows of each sequence joined, with --embeddings (build_pooling and build_dense_out)."""
         g, kind, x = self.g, self.sizes.pooling, self.embedded
         if x is None:
-            return
+            raise RefusedError(Text("{arch} gives no embeddings: llama.cpp aborts with --embeddings.", arch=self.arch))
         cur: Tensor = x
         classed = self.shape.integers.get("classifier.pooling_type", 1 if self.arch == "modern-bert" else 0)
         by_mean = kind == "mean" or (kind == "rank" and classed == 1)

@@ -14,6 +14,7 @@ from paddock.fit.replay import (
     decision,
     dense,
     dots,
+    drafts,
     encoders,
     gemma,
     hybrid,
@@ -30,6 +31,7 @@ from paddock.fit.replay import (
     switched,
     vocoder,
 )
+from paddock.fit.replay.base import Target
 from paddock.fit.replay.nodes import NotDescribedError
 from paddock.fit.replay.parts import Build
 from paddock.fit.shape import Shape
@@ -57,6 +59,7 @@ _ROOMS = (
     msa,
     qsa,
     dots,
+    drafts,
     compressed,
     switched,
     vocoder,
@@ -68,7 +71,7 @@ _EXPERTS = ("exps.weight", "exps.bias", "exps.scale")
 
 
 def _grow(b: Build) -> None:
-    if b.sizes.mtp:
+    if b.sizes.mtp and b.arch not in drafts.GRAPHED:
         mtp.build(b)
         return
     builder = _BUILDERS.get(b.arch) if b.shape.known else dense.build
@@ -79,13 +82,16 @@ def _grow(b: Build) -> None:
         b.pool()
 
 
-def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> closed.ComputeEstimate | None:
-    """Replay one context, or None where its architecture's graph is not described."""
+def compute(
+    shape: Shape, sizes: Sizes, levers: Levers, weights: Weights, target: Target | None = None
+) -> closed.ComputeEstimate | None:
+    """Replay one context, or None where its architecture's graph is not described. target: whom a draft works for."""
     placement = weights.placement
     devices = len(placement.devices)
     try:
         pinned = levers.running and placement.offloaded > shape.layers_all and devices > 1
-        b = Build(shape, sizes, weights, lost=_lost(shape, sizes, levers, weights), pinned=pinned)
+        lost = _lost(shape, sizes, levers, weights, target)
+        b = Build(shape, sizes, weights, lost=lost, pinned=pinned, target=target)
         _grow(b)
     except NotDescribedError:
         return None
@@ -104,7 +110,7 @@ def compute(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> clo
     return closed.ComputeEstimate(by_device, replayed=True)
 
 
-def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> frozenset[str]:
+def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights, target: Target | None) -> frozenset[str]:
     """The fused operations that llama.cpp gives up: its probe found one on another device than its layer's.
 
     Only architectures where a probe can find one are probed here (llama-context.cpp, resolve_fused_ops).
@@ -121,7 +127,7 @@ def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights) -> froze
         if kind == "flash" and not auto:
             continue
         if wrong is None:
-            wrong = _misplaced(shape, sizes, weights, lost)
+            wrong = _misplaced(shape, sizes, weights, lost, target)
         if kind in wrong:
             lost |= {kind}
             wrong = None
@@ -140,10 +146,10 @@ def _doubtful(shape: Shape, sizes: Sizes, weights: Weights) -> bool:
     return any(not names[i].endswith(_EXPERTS) and weights.index.homes[i] >= 0 for i in weights.moved)
 
 
-def _misplaced(shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str]) -> set[str]:
+def _misplaced(shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str], target: Target | None) -> set[str]:
     """Kinds of fused operations that lie elsewhere than their layers, in a probe's graph."""
     placement = weights.placement
-    b = Build(shape, sizes, weights, lost=lost, probe=True)
+    b = Build(shape, sizes, weights, lost=lost, probe=True, target=target)
     _grow(b)
     full = placement.offloaded > shape.layers_all
     plan.assign(b.g, len(placement.devices), None, b.pins if b.u < 32 or full else ())
