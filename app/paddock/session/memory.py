@@ -13,12 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from paddock.fit.quants import BLOCK_BY_ID
+
 _MIB = 1 << 20
+_PRINTED = _MIB // 25
+"""What sizes printed to 0.01 MiB may be off together."""
 _TERMS = {"model": "model", "KV": "context", "RS": "context", "state": "context", "compute": "compute",
           "output": "output", "LoRA": "lora"}
 _BUFFER = re.compile(r"^([\w:]+): +(\S+) +(?:DSV4 .*?)?(model|KV|RS|state|compute|output|LoRA)"
                      r" buffer size = +([\d.]+) MiB")
 _FILE = re.compile(r"^print_info: file size +=\s+([\d.]+) (MiB|GiB)")
+_TABLE = re.compile(r"^print_info: n_(embd|vocab) +=\s+(\d+)$")
 _OFFLOADED = re.compile(r"^load_tensors: offloaded (\d+)/(\d+) layers to GPU")
 _USING = re.compile(r"using device (\S+) \((.*)\) \((\S+|unknown id)\) - (\d+) MiB free")
 _LISTED = re.compile(r"^(?:cmn +\w+: )? +- (RPC\d+) *: (\S+) \(\d+ MiB")
@@ -26,7 +31,7 @@ _RPC = re.compile(r"^RPC(\d+)\[(.+)\]$")
 _ROW = re.compile(r"\| +- ([^|]+?) *\| *(?:(\d+) = +(\d+) \+ +\( *)?(\d+) = +(\d+) \+ +(-?\d+) \+ +(-?\d+)"
                   r"(?:\) \+ +(-?\d+))? *\|")
 _CACHE = re.compile(r"cache state: \d+ prompts?, ([\d.]+) MiB")
-_FIGURES = (": offloaded ", ": file size", "using device ", " - RPC", "cache state: ")
+_FIGURES = ("print_info: n_", ": offloaded ", ": file size", "using device ", " - RPC", "cache state: ")
 _PROJECTOR = ("alloc_compute_meta", "load_hparams", "clip", "reserve_compute_meta")
 
 
@@ -87,6 +92,10 @@ class ActualMemory:
     devices: tuple[UsedDevice, ...] = ()
     prompt_cache_bytes: int = 0
     """Largest size of the host prompt cache so far (RAM, outside every other figure)."""
+    planned_host: Mapping[str, int] = field(default_factory=dict)
+    """By role: its row Host alone, without the host's own buffer types (repacked weights), whole MiB."""
+    table: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By role: width and vocabulary, the size of the token table."""
 
     @property
     def known(self) -> bool:
@@ -124,7 +133,8 @@ class ActualMemory:
 
         The mapping spans from the first to the last tensor kept there, other devices' tensors in between included.
         What the file holds and no other buffer does is exact, unless tensors were loaded twice (tied embeddings on
-        two devices): then the engine's dry run, which allocates nothing twice by mapping, says more.
+        two devices), or the file's size was printed in GiB: then the engine's dry run, which allocates nothing twice
+        by mapping, says more.
         """
         mapped: dict[str, int] = {}
         for b in mine:
@@ -137,10 +147,37 @@ class ActualMemory:
         for name, size in mapped.items():
             own_here = sum(b.bytes for b in mine if b.device == name and b.term == "model" and not b.mapped)
             share = min(size, rest)
-            if name in planned and planned[name] - own_here - share > _MIB:
+            if not self._as_planned(role, mine):
+                pass
+            elif name == "Host" and len(mapped) == 1 and role in self.planned_host:
+                share = min(size, self._host_share(role, rest))
+            elif name in planned and planned[name] - own_here - share > _MIB:
                 share = min(size, planned[name] - own_here)
             credit[name], rest = share, max(0, rest - share)
         return credit
+
+    def _as_planned(self, role: str, mine: list[Buffer]) -> bool:
+        """The dry run was of the plan that was loaded: every other device's weights are the same to the MiB."""
+        for row in self.planned.get(role, ()):
+            own = sum(b.bytes for b in mine if b.device == row.name and b.term == "model" and not b.mapped)
+            if row.name != "Host" and abs(row.model - own) > 1.02 * _MIB:
+                return False
+        return True
+
+    def _host_share(self, role: str, rest: int) -> int:
+        """The host's weights that are mapped: what is left of the file, where that is what the dry run rounded down;
+        else with the token table once more, of the one type that makes it so; else the dry run's own figure."""
+        floor = self.planned_host[role]
+
+        def agrees(size: int) -> bool:
+            return floor - _PRINTED <= size < floor + _MIB + _PRINTED
+
+        if agrees(rest):
+            return rest
+        width, rows = self.table.get(role, (0, 0))
+        twice = [rest + width // block * size * rows for block, size in BLOCK_BY_ID.values() if width % block == 0]
+        fitting = {size for size in twice if rows and agrees(size)}
+        return fitting.pop() if len(fitting) == 1 else floor
 
     def output_bytes(self) -> dict[str, int]:
         """Logits buffers by device, all models: outside llama.cpp's breakdown."""
@@ -183,6 +220,8 @@ class MemoryLog:
         self._offloaded: dict[str, tuple[int, int]] = {}
         self._file: dict[str, int] = {}
         self._planned: dict[str, list[DeviceUse]] = {}
+        self._planned_host: dict[str, int] = {}
+        self._tables: dict[str, dict[str, int]] = {}
         self._at_exit: list[DeviceUse] = []
         self._table: list[DeviceUse] | None = None
         self._dry_role: str | None = None
@@ -196,7 +235,8 @@ class MemoryLog:
             self._value = ActualMemory(
                 tuple(self._buffers), self._offloaded.get("main"), self._offloaded.get("draft"), dict(self._file),
                 {role: tuple(rows) for role, rows in self._planned.items()}, tuple(self._at_exit),
-                tuple(self._devices.values()), self._cache)
+                tuple(self._devices.values()), self._cache, planned_host=dict(self._planned_host),
+                table={role: (t["embd"], t["vocab"]) for role, t in self._tables.items() if len(t) == 2})
         return self._value
 
     def feed(self, text: str) -> bool:
@@ -236,6 +276,10 @@ class MemoryLog:
         if found is not None:
             self._offloaded[self._role] = (int(found[1]), int(found[2]))
             return True
+        found = _TABLE.match(text)
+        if found is not None:
+            self._tables.setdefault(self._role, {})[found[1]] = int(found[2])
+            return False
         found = _FILE.match(text)
         if found is not None:
             self._file[self._role] = round(float(found[1]) * (_MIB if found[2] == "MiB" else _MIB << 10))
@@ -301,6 +345,8 @@ class MemoryLog:
             return False
         name = found[1].split(" (")[0].strip()
         model, context, compute = (int(found[i]) * _MIB for i in (5, 6, 7))
+        if name == "Host" and self._dry_role is not None:
+            self._planned_host[self._dry_role] = model
         self._add_row(self._table, name, model, context, compute)
         return True
 
@@ -316,7 +362,9 @@ class MemoryLog:
         """A --log-jsonl record `fit_memory_breakdown`: the same figures as the table that it follows."""
         table: list[DeviceUse] = []
         for row in data.get("rows") or ():
-            figures = (int(row.get(key) or 0) * _MIB for key in ("model", "context", "compute"))
+            figures = [int(row.get(key) or 0) * _MIB for key in ("model", "context", "compute")]
+            if row.get("name") == "Host" and self._dry_role is not None:
+                self._planned_host[self._dry_role] = figures[0]
             self._add_row(table, str(row.get("name", "")), *figures)
         if self._dry_role is not None:
             self._planned[self._dry_role] = table
