@@ -173,8 +173,8 @@ class Client:
         """POST /v1/chat/completions as a stream, on a connection of its own."""
         return self._stream("/v1/chat/completions", {"messages": list(messages), "stream": True, **params}, idle_s)
 
-    def stream_completion(self, prompt: str, *, idle_s: float | None = 120.0, **params: Any) -> Stream:
-        """POST /completion as a stream, on a connection of its own."""
+    def stream_completion(self, prompt: str | Sequence[int], *, idle_s: float | None = 120.0, **params: Any) -> Stream:
+        """POST /completion as a stream, on a connection of its own. `prompt`: a text, or its tokens."""
         return self._stream("/completion", {"prompt": prompt, "stream": True, **params}, idle_s)
 
     def _stream(self, path: str, body: dict[str, Any], idle_s: float | None) -> Stream:
