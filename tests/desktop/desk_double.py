@@ -98,6 +98,12 @@ class RunDouble:
     supervisor: Any = None
     log_path: str | None = None
     recorder: Recorder = field(default_factory=Recorder)
+    read_only: bool = False
+    models: tuple[Any, ...] = ()
+
+    @property
+    def keeps_serving(self) -> bool:
+        return bool(self.supervisor is not None and self.supervisor.spec.keep_serving)
 
     def progress(self) -> Progress:
         return Progress(self.fraction, 2.5)

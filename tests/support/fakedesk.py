@@ -143,6 +143,10 @@ class FakeRun:
     findings: tuple[Any, ...] = ()
     actual: dict[str, Any] | None = None
     log_path: str | None = None
+    read_only: bool = False
+    is_router: bool = False
+    keeps_serving: bool = False
+    models: tuple[Any, ...] = ()
     answer: Any = None
     pieces: Sequence[str] = ("Each token must read its 8 chosen experts from memory. ",
                              "On the GPU that memory delivers about 1 TB/s.")

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
+import tinymodel
+from real_engine import post
 
 from paddock.errors import AppError
+from paddock.server import Diagnosis, State
 from paddock.work import Workspace
+from paddock.work.conditions import free_port
+from paddock.work.listeners import listening
 from paddock.work.watching import normal_url
 
 FAKE = Path(__file__).parents[1] / "support" / "fakeserver.py"
@@ -21,8 +29,6 @@ FAKE = Path(__file__).parents[1] / "support" / "fakeserver.py"
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """A fake server that has come up, with the key "hush"."""
-    from paddock.work.conditions import free_port
-
     port = free_port()
     command = [sys.executable, str(FAKE), "--port", str(port), "--api-key", "hush", "--metrics"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
@@ -55,6 +61,104 @@ def test_nobody_there_and_a_missing_key_are_told_apart(tmp_path: Path, address: 
     with pytest.raises(AppError, match="No llama"):
         workspace.watch("http://127.0.0.1:9")
     workspace.close()
+
+
+def test_a_server_that_falls_silent_is_said_to_and_watched_on(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that is gone, or deep in a prompt: its figures are gaps, and one notice says it."""
+    from paddock.work import watching
+
+    monkeypatch.setattr(watching, "_SILENT_S", 0.3)
+    heard: list[Diagnosis] = []
+    ended: list[State] = []
+
+    class Listener:
+        def on_state(self, _run: object, state: State, _exit: object) -> None:
+            ended.append(state)
+
+        def on_diagnosis(self, _run: object, diagnosis: Diagnosis) -> None:
+            heard.append(diagnosis)
+
+    workspace = Workspace(tmp_path / "data")
+    watched = workspace.watch(address, "hush", listener=Listener())
+    assert watched.read_only
+    assert watched.pid is not None
+    while len(watched.recorder.series) < 2:
+        assert not watched.join(0.05)
+    assert (watched.state, watched.diagnoses) == (State.READY, [])
+    psutil.Process(watched.pid).kill()
+    while not heard:
+        assert not watched.join(0.05)
+    assert [d.id for d in watched.diagnoses] == ["no-answer"]
+    assert watched.state is State.READY
+    workspace.close()
+    assert (watched.state, ended) == (State.STOPPED, [State.STOPPED])
+
+
+def test_a_tunnel_is_not_taken_for_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        url = f"http://127.0.0.1:{here.getsockname()[1]}"
+        found = listening(url)
+        assert found is not None
+        assert found.pid == os.getpid()
+        monkeypatch.setattr(psutil.Process, "name", lambda _self: "ssh")
+        assert listening(url) is None
+
+
+def test_what_our_own_computer_runs_is_shown_with_its_plan_and_estimate(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    engine = workspace.engine()
+    if engine is None:
+        pytest.skip("no llama.cpp is here: run scripts/test.py")
+    model, port = tinymodel.write(tmp_path / "m.gguf"), free_port()
+    command = [*engine.serve, "-m", str(model), "-c", "512", "-np", "1", "-t", "1", "--port", str(port)]
+    env = {**os.environ, **engine.environment}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as child:
+        try:
+            assert child.stderr is not None
+            assert any("listening" in line for line in child.stderr)
+            watched = workspace.watch(str(port))
+            assert watched.pid == child.pid
+            assert watched.preview.plan.get("ctx-size") == "512"
+            assert watched.preview.estimate is not None
+            while (sample := watched.recorder.snapshot().sample) is None or sample.reading is None:
+                assert not watched.join(0.05)
+            assert sample.reading.process_rss_bytes > 0
+            issues = [e.data["id"] for e in watched.recorder.snapshot().events if e.kind == "issue"]
+            assert issues == ["sampler.metrics"], "it was started without --metrics"
+        finally:
+            workspace.close()
+            child.kill()
+            child.stderr.close()
+
+
+def test_a_watched_router_shows_its_models_and_their_figures(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    engine = workspace.engine()
+    if engine is None:
+        pytest.skip("no llama.cpp is here: run scripts/test.py")
+    (tmp_path / "models").mkdir()
+    tinymodel.write(tmp_path / "models" / "tiny.gguf")
+    port = free_port()
+    command = [*engine.serve, "--models-dir", str(tmp_path / "models"), "-c", "512", "-t", "1", "--metrics", "--port",
+               str(port)]
+    env = {**os.environ, **engine.environment}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as child:
+        try:
+            assert child.stderr is not None
+            assert any("listening" in line for line in child.stderr)
+            watched = workspace.watch(str(port))
+            assert (watched.is_router, watched.label) == (True, "models")
+            body = {"model": "tiny", "prompt": "x", "n_predict": 8}
+            assert post(f"http://127.0.0.1:{port}/completion", body)["timings"]["predicted_n"] == 8
+            while not watched.recorder.snapshot().requests or watched.recorder.busy:
+                assert not watched.join(0.05)
+            assert [m.state for m in watched.models] == ["loaded"]
+        finally:
+            workspace.close()
+            child.terminate()
+            child.communicate(timeout=30)
 
 
 def test_a_watched_server_is_recorded_and_left_running(tmp_path: Path, address: str) -> None:

@@ -96,10 +96,16 @@ def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:
 @click.argument("url")
 @click.option("--key", default=None, help="The server's API key, or a reference: env:NAME, file:PATH, keyring:NAME.")
 @click.option("--record", is_flag=True, help="Keep it as a session.")
+@click.option("--insecure", is_flag=True, help="Take any TLS certificate.")
 @click.option("--for", "seconds", type=Seconds(), metavar="SECONDS", help="Stop watching after so long.")
 @click.pass_obj
-def watch(options: Globals, url: str, key: str | None, record: bool, seconds: float | None) -> int:
-    """Attach to a server that runs already (http://HOST:PORT): tokens/s, slots, requests; it is never stopped."""
+def watch(options: Globals, url: str, key: str | None, record: bool, insecure: bool, seconds: float | None) -> int:
+    """Attach to a server that runs already (http://HOST:PORT): tokens/s, slots, requests; it is never stopped.
+
+    A server on another machine that listens on its own loopback alone is reached through a tunnel:
+    `ssh -N -L 8080:127.0.0.1:8080 MACHINE`, then `paddock watch 8080`. The machine's own readings are only taken there:
+    `ssh MACHINE paddock launch --json …` records them, `paddock sessions export` and `import` bring them here.
+    """
     import os
 
     from paddock.store import resolve_secret
@@ -108,7 +114,8 @@ def watch(options: Globals, url: str, key: str | None, record: bool, seconds: fl
     workspace = Workspace(options.data_dir, options.engine)
     reporter = Reporter(options.json)
     try:
-        watched = workspace.watch(url, resolve_secret(key, os.environ) if key else None, record)
+        watched = workspace.watch(url, resolve_secret(key, os.environ) if key else None, record,
+                                  insecure=insecure)
         reporter.watching(watched)
         try:
             return _watch(watched, reporter, seconds)

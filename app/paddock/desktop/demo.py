@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from paddock.errors import AppError
 from paddock.text import Text, use_language
@@ -18,7 +18,7 @@ from paddock.work.sample import NAME, sample_path
 
 if TYPE_CHECKING:
     from paddock.desktop.window import MainWindow
-    from paddock.work import Workspace
+    from paddock.work import Run, Workspace
 
 PROMPTS = (
     "Why is the sky blue? Answer in three sentences.",
@@ -229,7 +229,7 @@ class Stage:
         self.say(Text("Launching {model} with {engine} …", model=self.summary.model, engine=self.summary.engine))
         self.desk.launch()
         self.wait(lambda: self.desk.run is not None, _PAGE_S, Text("nothing was launched"))
-        run = self.desk.run
+        run = cast("Run", self.desk.run)
         assert run is not None
         self.summary.session, self.summary.url = run.session_id, run.url
         command = run.preview.command
@@ -287,7 +287,7 @@ class Stage:
     def _stop(self) -> None:
         from paddock.server.model import State
 
-        run = self.desk.run
+        run = cast("Run", self.desk.run)
         assert run is not None
         self.summary.samples = len(run.recorder.series)
         self.desk.stop()

@@ -65,8 +65,9 @@ class Judge(QObject):
         if desk.engines is None:
             return
         self._busy, self._dirty = True, False
-        plan = desk.plan
-        bridge.run(lambda: desk.workspace.preview(plan), self._previewed, self._failed, self, name="preview")
+        plan, machine = desk.plan, desk.machine_before()
+        bridge.run(lambda: desk.workspace.preview(plan, machine=machine), self._previewed, self._failed, self,
+                   name="preview")
 
     def _previewed(self, preview: Preview) -> None:
         self._busy = False

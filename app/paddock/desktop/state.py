@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from paddock.desktop.whatif import Change
     from paddock.store import Profile
     from paddock.work import Preview, Run, Workspace
+    from paddock.work.watching import Watched
 
 LIVE = (State.STARTING, State.LOADING, State.READY, State.STOPPING)
 _REFRESH_MS = 4000
@@ -97,12 +98,12 @@ class Desk(QObject):
         self.engines: list[Engine] | None = None
         self.machine: Machine | None = None
         self.entries: list[Any] | None = None
-        self.run: Run | None = None
+        self.run: Run | Watched | None = None
         self.profile: Profile | None = None
         self.saved: Plan | None = None
         """What `plan` is compared with: the profile as saved, or the plan that was opened."""
         self.launching = False
-        self._then_launch: Run | None = None
+        self._then_launch: Run | Watched | None = None
         self.keep_serving = bool(workspace.settings.keep_serving)
         """whether the next server may outlive the window"""
         self._past: list[Plan] = []
@@ -110,9 +111,9 @@ class Desk(QObject):
         self.scan_job: bridge.Job | None = None
         self.profiles = ProfileDesk(self)
         self.judge = Judge(self, ask)
-        self._relay = bridge.Relay(self)
-        self._relay.stateChanged.connect(self._run_state)
-        self._relay.diagnosed.connect(self.runDiagnosed)
+        self.relay = bridge.Relay(self)
+        self.relay.stateChanged.connect(self._run_state)
+        self.relay.diagnosed.connect(self.runDiagnosed)
         self._refresh = self._timer(_REFRESH_MS, self._refresh_machine)
         self._autosave = self._timer(_AUTOSAVE_MS, self._save_draft, single=True)
 
@@ -221,8 +222,7 @@ class Desk(QObject):
 
     @Slot()
     def _refresh_machine(self) -> None:
-        # While a server of ours runs, free memory is what it left: the plan is judged as if that one were stopped.
-        if self._visible and self.engines is not None and self.judge.quiet and not self.live():
+        if self._visible and self.engines is not None and self.judge.quiet and self.machine_before() is None:
             self._read_machine(refresh=True)
 
     # -- the plan ------------------------------------------------------------------------------------------------
@@ -304,15 +304,23 @@ class Desk(QObject):
 
     # -- runs ----------------------------------------------------------------------------------------------------
 
-    def runs(self) -> list[Run]:
-        """Live runs of this process."""
+    def runs(self) -> list[Run | Watched]:
+        """Runs of this process, those that have ended included, and servers that it watches."""
         return list(self.workspace.runs)
 
     def live(self) -> bool:
         """Whether the chosen run is under way."""
         return self.run is not None and self.run.state in LIVE
 
-    def choose_run(self, run: Run | None) -> None:
+    def machine_before(self) -> Machine | None:
+        """The plan on the desk is what the chosen server runs: the machine as it was before that was launched.
+
+        Else None: what runs now holds its memory, and a further server has what is left.
+        """
+        run = self.run
+        return run.preview.machine if run is not None and self.live() and run.preview.plan == self.plan else None
+
+    def choose_run(self, run: Run | Watched | None) -> None:
         self.run = run
         self.runsChanged.emit()
 
@@ -326,11 +334,12 @@ class Desk(QObject):
         profile = self.profile.name if self.profile is not None else None
         keep = self.keep_serving
         restarts = self.profile.restart_limit if self.profile is not None else self.workspace.settings.restart_limit
-        bridge.run(lambda: self.workspace.launch(plan, profile=profile, anyway=anyway, listener=self._relay,
+        bridge.run(lambda: self.workspace.launch(plan, profile=profile, anyway=anyway, listener=self.relay,
                                                  keep_serving=keep, restart_limit=restarts),
-                   self._launched, self._launch_failed, self, name="launch")
+                   self.take_run, self._launch_failed, self, name="launch")
 
-    def _launched(self, run: Run) -> None:
+    def take_run(self, run: Run | Watched) -> None:
+        """It is the chosen one from now on, and is shown."""
         self.launching = False
         self.choose_run(run)
         self.pageWanted.emit("run", run)
@@ -348,8 +357,8 @@ class Desk(QObject):
         self._then_launch = self.run
         self.run.stop()
 
-    def stop(self, run: Run | None = None) -> None:
-        """Ask the server to end; returns at once."""
+    def stop(self, run: Run | Watched | None = None) -> None:
+        """Ask the server to end, or end the watching of one that is not ours; returns at once."""
         self._then_launch = None
         target = run or self.run
         if target is not None:
@@ -357,7 +366,7 @@ class Desk(QObject):
 
     def adopt(self, leftover: Any) -> None:
         """Take over a server that an earlier Paddock left."""
-        bridge.run(lambda: self.workspace.adopt(leftover, listener=self._relay), self._launched, self.failed.emit, self,
+        bridge.run(lambda: self.workspace.adopt(leftover, listener=self.relay), self.take_run, self.failed.emit, self,
                    name="adopt")
 
     @Slot(object, object, object)
@@ -366,7 +375,7 @@ class Desk(QObject):
         if state not in LIVE:
             self.runsChanged.emit()
             self.judge.ask_record()
-            if not self.live():
+            if self.machine_before() is None:
                 self._read_machine(refresh=True)
             if run is self._then_launch:
                 self._then_launch = None

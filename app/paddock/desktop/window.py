@@ -149,6 +149,7 @@ class MainWindow(QMainWindow):
         for number, name in enumerate(self._buttons, 1):
             self._shortcut(f"Ctrl+{number}", lambda chosen=name: self.show_page(chosen))
         self._shortcut("Ctrl+Return", self._launch_or_nothing)
+        self._shortcut("Ctrl+Shift+Return", self._launch_beside)
         self._shortcut("Ctrl+.", self.stop)
         self._shortcut("Ctrl+O", self.open_file)
         self._shortcut("Ctrl+S", self._save)
@@ -279,13 +280,18 @@ class MainWindow(QMainWindow):
         if not self.desk.live() and not blocked(self.desk):
             self.dock.launch()
 
+    def _launch_beside(self) -> None:
+        if not blocked(self.desk):
+            self.dock.launch()
+
     @Slot()
     def stop(self) -> None:
         """Stop the chosen server, after a question while it is answering."""
         run = self.desk.run
         if run is None or not self.desk.live():
             return
-        active = run.recorder.snapshot().active_requests if run.state is State.READY else 0
+        ours = run.state is State.READY and not run.read_only
+        active = run.recorder.snapshot().active_requests if ours else 0
         if not active or not self.desk.workspace.settings.confirm_stop or self.ask_to_stop(active):
             self.desk.stop()
 
@@ -337,9 +343,9 @@ class MainWindow(QMainWindow):
     # -- closing -------------------------------------------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        live = [run for run in self.desk.runs() if run.state in LIVE]
+        live = [run for run in self.desk.runs() if run.state in LIVE and not run.read_only]
         if live and not self._closing:
-            lasting = all(run.supervisor.spec.keep_serving for run in live)
+            lasting = all(run.keeps_serving for run in live)
             choice = self.ask_to_close(len(live), lasting)
             if choice == "cancel":
                 event.ignore()

@@ -55,6 +55,8 @@ class Run:
     It is the supervisor's listener: state changes start and stop the sampler, and are written to the database.
     """
 
+    read_only = False
+
     def __init__(self, *, session_id: int, preview: Preview, label: str, started_utc: str,
                  database: Database, recorder: Recorder, make_client: Callable[[], Client],
                  make_sampler: Callable[[Run], Sampler], listener: RunListener | None, log_path: str | None,
@@ -123,6 +125,11 @@ class Run:
     @property
     def pid(self) -> int | None:
         return self.supervisor.pid
+
+    @property
+    def keeps_serving(self) -> bool:
+        """Whether it outlives this Paddock."""
+        return self.supervisor.spec.keep_serving
 
     def progress(self) -> Progress:
         """Load progress, an estimate."""

@@ -2,64 +2,117 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import psutil
-
 from paddock.errors import AppError
 from paddock.hardware import Readings
-from paddock.server import Client
+from paddock.launch import Plan
+from paddock.launch.parsing import parse_argv
+from paddock.server import Client, Diagnosis, Exit, Progress, State
 from paddock.server.router import RouterModel
-from paddock.session import Recorder, Sampler, SamplerSpec
+from paddock.session import Event, Recorder, Sample, Sampler, SamplerSpec
+from paddock.session.children import Children, RouterPoller
 from paddock.store import SessionStart
 from paddock.text import Text
+from paddock.work.listeners import Listening, listening
+from paddock.work.model import Preview
 
 if TYPE_CHECKING:
+    from paddock.server.client import Answer
+    from paddock.session.sampler import ServerClient
+    from paddock.work.run import RunListener
     from paddock.work.workspace import Workspace
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
+_SILENT_S = 5.0
 
 
 class Watched:
     """A server under our eyes: sampled, and recorded when asked; never started, stopped or asked to generate.
 
-    There is no log to read: requests come from /slots and /metrics as far as those tell. Machine readings only for a
-    server on this computer.
+    It stands beside the runs: the same state, recorder, preview and diagnoses are read from it. There is no log to
+    read: requests come from /slots and /metrics as far as those tell. Machine readings, and what the server was
+    started with, only where its process can be seen on this computer. insecure: take any TLS certificate.
     """
 
-    def __init__(self, workspace: Workspace, url: str, key: str | None, record: bool) -> None:
+    read_only = True
+    keeps_serving = True
+    log_path = None
+    proxy = None
+    fit_outcome = None
+    detectors = None
+    ended_at = None
+    findings = ()
+
+    def __init__(self, workspace: Workspace, url: str, key: str | None, record: bool, *, insecure: bool = False,
+                 listener: RunListener | None = None) -> None:
         self.url = normal_url(url)
+        self.listener = listener
         self.models: tuple[RouterModel, ...] = ()
+        self.actual: dict[str, Any] | None = None
+        self.started_utc = datetime.now(UTC).isoformat(timespec="seconds")
+        self.started = time.monotonic()
         self._key = key
+        self._trust_any = insecure or urlsplit(self.url).hostname in _LOCAL
         self.props = self._first_answer()
-        self.label = _label(self.props, self.url)
+        self.is_router = self.props.get("role") == "router"
+        self._here = listening(self.url) if urlsplit(self.url).hostname in _LOCAL else None
+        self.preview = _preview(workspace, self.props, self._here)
+        self.label = self._label()
+        self._notice: Diagnosis | None = None
+        self._heard_at = self.started
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
         self._database = workspace.database if record else None
         self.session_id = self._begin(workspace) if record else None
         database, session_id = self._database, self.session_id
-        self.recorder = Recorder((lambda row: database.row(session_id, row)) if database and session_id else _nowhere)
-        machine = workspace.machine(workspace.engine())
-        local = urlsplit(self.url).hostname in _LOCAL
-        readings = (lambda: Readings(machine, lambda: _pids(self.url))) if local else (lambda: None)
-        self._sampler = Sampler(self._client, readings, self.recorder.on_row, t0=self.recorder.t0,
-                                spec=SamplerSpec(sleeps=None), active_hint=lambda: self.recorder.busy, name="watch")
+        children = Children() if self.is_router and self._here is not None else None
+        self.recorder = Recorder((lambda row: database.row(session_id, row)) if database and session_id else _nowhere,
+                                 children=children)
+        self._sampler = self._make_sampler(children)
         self._sampler.start()
 
-    def _client(self) -> Client:
-        return Client(self.url, self._key, trust_any=urlsplit(self.url).hostname in _LOCAL)
+    def _make_sampler(self, children: Children | None) -> Sampler:
+        here, machine = self._here, self.preview.machine
+        client = self._client if children is None else partial(self._router_client, children)
+        return Sampler(client, lambda: None if here is None else Readings(machine, lambda: [here.pid]), self._on_row,
+                       t0=self.recorder.t0, spec=SamplerSpec(sleeps=None), active_hint=lambda: self.recorder.busy,
+                       name="watch")
+
+    def _client(self) -> ServerClient:
+        return Client(self.url, self._key, trust_any=self._trust_any)
+
+    def _router_client(self, children: Children) -> ServerClient:
+        asked = Client(self.url, self._key, trust_any=self._trust_any)
+        return RouterPoller(asked, Client, children, time.monotonic, self._on_models)
 
     def _first_answer(self) -> dict[str, Any]:
         """What it says of itself. AppError where nobody answers or the key is wrong."""
-        with self._client() as client:
+        with Client(self.url, self._key, 5.0, trust_any=self._trust_any) as client:
             answer = client.props()
-        if answer.ok:
-            return answer.data or {}
+        if answer.ok and isinstance(answer.data, dict):
+            return answer.data
         if answer.status.value == "unauthorized":
-            raise AppError(Text("The server at {url} wants a key.", url=self.url), hint=Text("Give it with --key."))
+            raise AppError(Text("The server at {url} wants a key.", url=self.url) if self._key is None else
+                           Text("The server at {url} does not take this key.", url=self.url),
+                           hint=Text("Give it with --key."))
         if answer.status.value in ("loading", "timeout", "disabled"):
             return {}
         raise AppError(Text("No llama.cpp server answers at {url}.", url=self.url), why=answer.message or None,
-                       hint=Text("Check the address, the port and the scheme (http or https)."))
+                       hint=_hint(answer))
+
+    def _label(self) -> str:
+        if self.is_router and self._here is not None:
+            folder = self.preview.plan.get("models-dir") or ""
+            return folder.rstrip("/").rsplit("/", 1)[-1] or self.url
+        alias = "" if self.is_router else self.props.get("model_alias") or self.props.get("model_path") or ""
+        return str(alias).replace("\\", "/").rsplit("/", 1)[-1] or self.url
 
     def _begin(self, workspace: Workspace) -> int:
         start = SessionStart(command=("watch", self.url), model=self.label, label=self.url, state="watching",
@@ -67,13 +120,102 @@ class Watched:
                              model_facts={"path": self.props.get("model_path"), "quant": self.props.get("model_ftype")})
         return workspace.database.start_session(start)
 
+    # -- what it is, as of a run
+
+    @property
+    def state(self) -> State:
+        """Ready while it is watched, loading as long as it says so; stopped once the watching has ended."""
+        if self._ended.is_set():
+            return State.STOPPED
+        return State.LOADING if not self.props and not self._answered() else State.READY
+
+    def _answered(self) -> bool:
+        sample = self.recorder.snapshot().sample
+        return sample is not None and sample.answered
+
+    @property
+    def exit(self) -> Exit | None:
+        return Exit(None, Text("The watching ended.")) if self._ended.is_set() else None
+
+    @property
+    def diagnoses(self) -> list[Diagnosis]:
+        """That it does not answer, while it does not."""
+        return [self._notice] if self._notice is not None else []
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, where it can be seen on this computer."""
+        return self._here.pid if self._here is not None else None
+
+    def progress(self) -> Progress:
+        """How far somebody else's server has loaded is not told."""
+        return Progress(None, time.monotonic() - self.started)
+
+    # -- what it does
+
+    def stop(self) -> None:
+        """End the watching, the server goes on; returns at once."""
+        threading.Thread(target=self.close, name="watch-end", daemon=True).start()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the watching."""
+        return self._ended.wait(timeout)
+
     def close(self, reason: Text | None = None) -> None:
-        """End the watching; the server goes on."""
+        """End the watching, with everything recorded. Idempotent."""
         self._sampler.stop()
         self._sampler.join(5)
-        if self._database is not None and self.session_id is not None:
-            self._database.finish_session(self.session_id, state="stopped",
-                                          reason=str(reason or Text("The watching ended.")))
+        with self._lock:
+            if self._ended.is_set():
+                return
+            if self._database is not None and self.session_id is not None:
+                self._database.finish_session(self.session_id, state="stopped",
+                                              reason=str(reason or Text("The watching ended.")))
+            self._ended.set()
+        if self.listener is not None:
+            self.listener.on_state(self, State.STOPPED, self.exit)  # type: ignore[arg-type]
+
+    def _on_models(self, models: tuple[RouterModel, ...]) -> None:
+        self.models = models
+
+    def _on_row(self, row: Sample | Event) -> None:
+        """From the sampler's thread; notes when the server falls silent, and when it speaks again."""
+        self.recorder.on_row(row)
+        if isinstance(row, Event):
+            return
+        now = time.monotonic()
+        if row.answered:
+            self._heard_at = now
+        silent = now - self._heard_at > _SILENT_S
+        if silent == (self._notice is not None):
+            return
+        self._notice = Diagnosis("no-answer", Text("The server has stopped answering."),
+                                 Text("It may be busy with a long prompt, or it has ended. Watching goes on."),
+                                 fatal=False) if silent else None
+        self.recorder.event("state", str(Text("does not answer") if silent else Text("answers again")),
+                            answers=not silent)
+        if self.listener is not None and self._notice is not None:
+            self.listener.on_diagnosis(self, self._notice)  # type: ignore[arg-type]
+
+
+def _preview(workspace: Workspace, props: dict[str, Any], here: Listening | None) -> Preview:
+    """Where its process can be seen: the plan that it runs, with the estimate for it. Else a plan of nothing."""
+    engine = workspace.engine()
+    machine = workspace.machine(engine)
+    if here is not None:
+        plan = parse_argv(here.argv)
+        model = str(props.get("model_path") or "")
+        if (model and plan.get("model") == model) or plan.get("models-dir"):
+            return replace(workspace.preview(plan), issues=())
+    return Preview(Plan(), None, machine, None, None, None, None, None, (), None)
+
+
+def _hint(answer: Answer[Any]) -> Text:
+    if "CERTIFICATE_VERIFY" in answer.message:
+        return Text("Its certificate is not signed by anybody known here: use --insecure if it is yours.")
+    if answer.status.value == "missing":
+        return Text("Check the address; a server with --api-prefix wants the prefix in it (http://HOST:PORT/PREFIX).")
+    return Text("Check the address, the port and the scheme (http or https).")
 
 
 def _nowhere(_row: object) -> None:
@@ -97,18 +239,3 @@ def normal_url(text: str) -> str:
         raise AppError(Text("“{url}” is not the address of a server.", url=text),
                        hint=Text("Write http://HOST:PORT, for example http://127.0.0.1:8080."))
     return text
-
-
-def _label(props: dict[str, Any], url: str) -> str:
-    alias = props.get("model_alias") or props.get("model_path") or ""
-    return str(alias).replace("\\", "/").rsplit("/", 1)[-1] or url
-
-
-def _pids(url: str) -> list[int]:
-    """Who listens on that port of this computer, where the system tells."""
-    port = urlsplit(url).port
-    try:
-        return [c.pid for c in psutil.net_connections("tcp")
-                if c.status == psutil.CONN_LISTEN and c.pid and c.laddr and c.laddr.port == port][:1]
-    except (psutil.Error, OSError):
-        return []

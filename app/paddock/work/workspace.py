@@ -55,7 +55,7 @@ class Workspace:
         self._settings_read = copy.deepcopy(self.settings)
         self.profiles = Profiles(self.paths.profiles)
         self.defaults = Defaults(self.paths.profiles / ".defaults")
-        self.runs: list[Run] = []
+        self.runs: list[Run | Watched] = []
         self.rpc = RpcHosts(self)
         self._selector = engine
         self._lock = threading.RLock()
@@ -302,9 +302,13 @@ class Workspace:
         self.runs.append(run)
         return run
 
-    def watch(self, url: str, key: str | None = None, record: bool = False) -> Watched:
-        """Attach to a server that somebody else started, read-only. AppError where none answers."""
-        return Watched(self, url, key, record)
+    def watch(self, url: str, key: str | None = None, record: bool = False, *, insecure: bool = False,
+              listener: RunListener | None = None) -> Watched:
+        """Attach to a server that somebody else started, read-only; it stands among the runs. AppError where none
+        answers. `insecure`: take any certificate. Blocks for some seconds at most."""
+        watched = Watched(self, url, key, record, insecure=insecure, listener=listener)
+        self.runs.append(watched)
+        return watched
 
     # -- how good the estimates were
 

@@ -16,11 +16,13 @@ from paddock.units import gib_text
 if TYPE_CHECKING:
     from paddock.hardware.model import Machine
     from paddock.work import Preview, Run
+    from paddock.work.watching import Watched
 
 _FOLDED_MOST = 4
 
 
-def bars_for(preview: Preview | None, machine: Machine | None, run: Run | None = None) -> list[tuple[BarValues, str]]:
+def bars_for(preview: Preview | None, machine: Machine | None,
+             run: Run | Watched | None = None) -> list[tuple[BarValues, str]]:
     """(values, what the device is) in the engine's order, the host last; without an estimate only what others hold.
 
     `run`: the server that runs this plan; its measured figures take the place of the estimate's.

@@ -97,10 +97,13 @@ class Control(QWidget):
         self.state.show_state(state, words, tone)
         self.state.setToolTip(words)
         live = self._desk.live()
-        self._show_button(live)
+        run = self._desk.run
+        watched = live and run is not None and run.read_only
+        self._show_button(live, tr("Stop watching") if watched else tr("Stop"))
         why = "" if live else blocked(self._desk)
         self.button.setEnabled(state is not State.STOPPING if live else not why)
-        self.button.setToolTip(why or (tr("Stop the server") if live else tr("Start the server (Ctrl+Return)")))
+        stops = tr("The server goes on without being watched") if watched else tr("Stop the server")
+        self.button.setToolTip(why or (stops if live else tr("Start the server (Ctrl+Return)")))
         self.button.setAccessibleDescription(why)
         self.note.setText(self._note(state))
         self.note.setVisible(bool(self.note.full_text()))
@@ -122,11 +125,12 @@ class Control(QWidget):
             return ""
         return record.sentence() if record.identity == preview.model.identity else ""
 
-    def _show_button(self, live: bool) -> None:
-        if live == self._stop and self.button.text():
+    def _show_button(self, live: bool, stop: str) -> None:
+        words = stop if live else tr("Launch")
+        if live == self._stop and words == self.button.text():
             return
         self._stop = live
-        self.button.setText(tr("Stop") if live else tr("Launch"))
+        self.button.setText(words)
         self.button.setAccessibleName(self.button.text())
         self.button.setIcon(icon("square" if live else "play", "text" if live else "on_accent"))
         self.button.setProperty("primary", not live)

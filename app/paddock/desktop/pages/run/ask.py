@@ -142,10 +142,12 @@ class AskPane(QWidget):
             self.text.clear()
             self._questions.clear()
             self.note.setText("")
+        ready = ready and not run.read_only
         self.input.setEnabled(ready)
         self.send.setEnabled(ready and self._job is None)
-        self.input.setPlaceholderText(tr("Ask this server something") if ready
-                                      else tr("The server answers once it is ready"))
+        watched = run is not None and run.read_only
+        words = tr("Ask this server something") if ready else tr("The server answers once it is ready")
+        self.input.setPlaceholderText(tr("Only watched, not asked") if watched else words)
 
     @property
     def busy(self) -> bool:

@@ -68,6 +68,8 @@ def message_of(run: Any) -> Message | None:
     if state is State.READY and (port := _other_port(run)) is not None:
         return Message("warn", tr("Port {wanted} was taken: this server listens on {port}.", wanted=str(PREFERRED_PORT),
                                   port=str(port)), tr("Set a port on Launch to have a fixed one."))
+    if state is State.STOPPED and run.read_only:
+        return Message("accent", tr("The watching has ended. The server goes on."))
     if state is State.STOPPED and exit_ is not None:
         forced = tr("It did not end by itself and was killed.") if exit_.forced else ""
         return Message("accent", tr("The server has stopped. Everything is kept under Sessions."), forced)

@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 from paddock.desktop.pages.run.ask import AskPane
 from paddock.desktop.pages.run.figures import FigureRow
 from paddock.desktop.pages.run.logpane import LogPane
+from paddock.desktop.pages.run.models import ModelsPane
 from paddock.desktop.pages.run.plotpane import PlotPane
 from paddock.desktop.pages.run.requestpane import RequestPane
-from paddock.desktop.parts.basic import rule
+from paddock.desktop.parts.basic import column, rule
 from paddock.desktop.parts.blocks import Segments
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -22,7 +23,9 @@ class RunBody(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.figures, self.plots, self.log = FigureRow(), PlotPane(), LogPane()
-        self.requests, self.ask = RequestPane(), AskPane()
+        self.requests, self.ask, self.models = RequestPane(), AskPane(), ModelsPane()
+        self._served = QWidget()
+        self._served.setLayout(column(self.models, self.requests, gap=0))
         self._compact: bool | None = None
         self.choice = Segments([("plots", tr("Plots")), ("requests", tr("Requests")), ("ask", tr("Prompt")),
                                  ("log", tr("Log"))], tr("Part of the run"))
@@ -49,7 +52,7 @@ class RunBody(QWidget):
 
     @property
     def panes(self) -> dict[str, QWidget]:
-        return {"plots": self.plots, "requests": self.requests, "ask": self.ask, "log": self.log}
+        return {"plots": self.plots, "requests": self._served, "ask": self.ask, "log": self.log}
 
     @property
     def compact(self) -> bool:
@@ -69,7 +72,7 @@ class RunBody(QWidget):
             self._chosen(self.choice.key())
             return
         for splitter, parts, sizes in ((self._left, (self.plots, self.log), (445, 118)),
-                                       (self._right, (self.requests, self.ask), (226, 337))):
+                                       (self._right, (self._served, self.ask), (226, 337))):
             for pane in parts:
                 splitter.addWidget(pane)
                 pane.show()

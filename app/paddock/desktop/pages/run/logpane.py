@@ -31,6 +31,7 @@ class LogPane(QWidget):
         self.view = LogView()
         self._path: Path | None = None
         self._said = (-1, -1, False)
+        self._watched = False
         self._fold = tool_button("chevron-down", tr("Fold the log"), self._toggle)
         self._title = Label(tr("Log"), weight=600)
         self._count = Label("", "note", "text2", elide="end")
@@ -65,8 +66,9 @@ class LogPane(QWidget):
         self._bottom_changed(True)
         self._filter()
 
-    def start(self, path: str | Path | None) -> None:
-        """A new log; `path` is the file that holds all of it."""
+    def start(self, path: str | Path | None, watched: bool = False) -> None:
+        """A new log; `path` is the file that holds all of it. `watched`: somebody else's server, which tells no log."""
+        self._watched = watched
         self._path = Path(path) if path else None
         self._file.setEnabled(self._path is not None)
         self.view.clear()
@@ -82,6 +84,9 @@ class LogPane(QWidget):
 
     def say_count(self, total: int) -> None:
         """How many lines there are in all; at most twice a second."""
+        if self._watched:
+            self._count.setText(tr("A server that Paddock did not start keeps its log to itself."))
+            return
         lines = self.view.lines
         said = (total, lines.warnings, lines.filtered)
         if said == self._said:

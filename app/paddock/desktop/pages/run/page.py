@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QInputDialog, QStackedWidget, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.pages.run.attachdialog import AttachDialog
 from paddock.desktop.pages.run.banner import Act, Message, Messages, edits_words
 from paddock.desktop.pages.run.body import RunBody
 from paddock.desktop.pages.run.figures import allowed_of, figures_of
@@ -65,6 +66,7 @@ class RunPage(QFrame):
         self.chooser = QComboBox()
         self.chooser.setAccessibleName(tr("Which run"))
         self.chooser.setMinimumWidth(theme().px(220))
+        self.chooser.setMaximumWidth(theme().px(420))
         self.chooser.activated.connect(self._chosen)
         self._name = Label("", weight=500, elide="middle")
         self._tag = Tag("")
@@ -76,7 +78,10 @@ class RunPage(QFrame):
         self.mark_small = tool_button("flag", tr("Mark event"), self._mark_event, quiet=False, small=False)
         self.address_small = tool_button("copy", tr("Copy address"), self._copy_address, quiet=False, small=False)
         self.body = RunBody()
-        for part in (self.body.choice, self.mark, self.address, self.mark_small, self.address_small):
+        self.other = tool_button("cable", tr("Attach to a server that runs already"), self.attach, quiet=False,
+                                 small=False)
+        self.body.models.wanted.connect(self._model_wanted)
+        for part in (self.body.choice, self.other, self.mark, self.address, self.mark_small, self.address_small):
             self.header.right.addWidget(part)
         self.banner = Banner()
         self.banner.closed.connect(self._banner_closed)
@@ -86,7 +91,8 @@ class RunPage(QFrame):
             "activity", tr("No server is running"),
             tr("Choose a model, look at what it will cost, and launch it. Its speed, memory and log then appear here."),
             [(tr("Choose a model"), "boxes", lambda: self.desk.pageWanted.emit("models", None)),
-             (tr("Go to Launch"), "rocket", lambda: self.desk.pageWanted.emit("launch", None))])
+             (tr("Go to Launch"), "rocket", lambda: self.desk.pageWanted.emit("launch", None)),
+             (tr("Attach to a server…"), "cable", self.attach)])
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.body)
@@ -113,12 +119,14 @@ class RunPage(QFrame):
         self._usual = Usual()
         self.pages.setCurrentWidget(self.body if run is not None else self.empty)
         stack = self.body.plots.stack
-        self.body.log.start(getattr(run, "log_path", None))
+        self.body.log.start(getattr(run, "log_path", None), run is not None and run.read_only)
+        self.body.models.show_models((), False)
         self.body.requests.show_requests(())
         if self._source is not None:
             workspace, session_id = self.desk.workspace, run.session_id
-            bridge.run(lambda: usual_of(workspace, session_id), lambda found: self._usual_known(run, found), None, self,
-                       name="usual")
+            if session_id is not None:
+                bridge.run(lambda: usual_of(workspace, session_id), lambda found: self._usual_known(run, found), None,
+                           self, name="usual")
             stack.configure(setup_of(run))
             stack.set_frame(self._source.frame())
             self._pull(labels=True)
@@ -201,7 +209,7 @@ class RunPage(QFrame):
             acts.append((tr("Use {change}", change=edits_words(diagnosis.edits)), "wand-sparkles", self._take_edits))
         if message.line:
             acts.append((tr("Log line"), "text-search", self._show_line))
-        if message.tone == "accent":
+        if message.tone == "accent" and self.run.session_id is not None:
             acts.append((tr("Open the session"), "history", self._open_session))
         if count > 1:
             acts.append((tr("Next, {number} of {total}", number=str(number), total=str(count)), "chevron-right",
@@ -241,6 +249,8 @@ class RunPage(QFrame):
         state = run.state
         if state is State.READY and self._source is not None and self._source.snapshot is not None:
             words = tr("up {time}", time=duration_words(self._source.snapshot.t))
+            if run.read_only:
+                words = tr("watched for {time}", time=duration_words(self._source.snapshot.t))
         elif state in (State.STARTING, State.LOADING):
             progress = run.progress()
             words = tr("loading, {time}", time=duration_words(progress.seconds))
@@ -282,6 +292,7 @@ class RunPage(QFrame):
         estimate = source.run.preview.estimate
         self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft),
                                               source.run.actual, self._usual, allowed_of(source.run.preview)))
+        self.body.models.show_models(source.run.models, not ended and not source.run.read_only)
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)
@@ -304,6 +315,16 @@ class RunPage(QFrame):
         text, sure = QInputDialog.getText(self, tr("Mark event"), tr("A note on the time axis:"))
         if sure and self.run is not None:
             self.run.recorder.mark(tr("note: {text}", text=text.strip()) if text.strip() else tr("mark"))
+
+    def attach(self) -> None:
+        """Ask for the address of a server that somebody else started."""
+        AttachDialog(self.desk, self.window()).open()
+
+    @Slot(str, bool)
+    def _model_wanted(self, model_id: str, load: bool) -> None:
+        run = self.run
+        act = run.load_model if load else run.unload_model
+        bridge.run(lambda: act(model_id), None, self.desk.failed.emit, self, name="router model")
 
     def _copy_address(self) -> None:
         QGuiApplication.clipboard().setText(self.run.url)
@@ -329,6 +350,7 @@ class RunPage(QFrame):
         self.body.choice.setVisible(compact and there)
         for part in (self.mark, self.address):
             part.setVisible(there and not compact)
+        self.other.setVisible(there)
         for small in (self.mark_small, self.address_small):
             small.setVisible(there and compact)
 
