@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from paddock import __version__
-from paddock.cli import devices, engines, estimate, hub, inspect, launching, models, profiles, rpc, sessions
+from paddock.cli import bench, devices, engines, estimate, hub, inspect, launching, models, profiles, rpc, sessions
 from paddock.cli.arguments import Globals
 from paddock.cli.output import document, fail, note, silence_stdout
 from paddock.errors import AppError
@@ -29,7 +29,7 @@ def paddock() -> None:
 
 for _command in (inspect.inspect, engines.engines, devices.devices, engines.doctor, estimate.fit, estimate.check,
                  launching.command, launching.launch, launching.watch,
-                 models.models, profiles.profiles, rpc.rpc, sessions.sessions, sessions.report, sessions.sql):
+                 bench.bench, models.models, profiles.profiles, rpc.rpc, sessions.sessions, sessions.report, sessions.sql):
     paddock.add_command(_command)
 for _command in (hub.search, hub.show, hub.get, hub.token):
     models.models.add_command(_command)

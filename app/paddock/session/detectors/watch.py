@@ -53,6 +53,13 @@ class DetectorWatch:
         self._reading_t = math.nan
 
     @property
+    def expectation(self) -> Expectation:
+        """What this run is held against."""
+        if self._expectation is None:
+            self._expectation = self._expect()
+        return self._expectation
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         return self._shown
 
@@ -101,12 +108,10 @@ class DetectorWatch:
 
     def view(self, now: float, snapshot: Snapshot) -> View:
         """What the detectors see."""
-        if self._expectation is None:
-            self._expectation = self._expect()
         ready_t = 0.0 if self._foreign else _ready_t(snapshot)
         return View(
             now=now, series=self._recorder.series, ready_t=ready_t, sample=snapshot.sample, requests=snapshot.requests,
-            events=snapshot.events, memory=snapshot.memory, plan=self._expectation,
+            events=snapshot.events, memory=snapshot.memory, plan=self.expectation,
             throttles={name: tuple(rows) for name, rows in self._throttles.items()})
 
     def _keep_throttles(self, sample: Sample) -> None:
