@@ -16,11 +16,14 @@ from paddock.launch.model import Addition, Command, Issue, Plan, Severity
 from paddock.paths import DataPaths
 from paddock.server.model import Progress, State
 from paddock.session import Recorder
+from paddock.store.defaults import Defaults
 from paddock.store.profiles import Profile, Profiles
 from paddock.store.settings import Settings
 from paddock.text import Text
+from paddock.work import saving
 from paddock.work.ledger import Record, record
 from paddock.work.model import Preview
+from paddock.work.opening import Opened, open_profile
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -125,6 +128,7 @@ class WorkspaceDouble:
         self.paths = DataPaths.at(root)
         self.settings = Settings()
         self.profiles = Profiles(self.paths.profiles)
+        self.defaults = Defaults(self.paths.profiles / ".defaults")
         self.notices: list[Text] = []
         self.runs: list[Any] = []
         self.found = [engine_at()] if engines is None else engines
@@ -191,9 +195,14 @@ class WorkspaceDouble:
     def export(self, plan: Plan, form: str, additions: bool = False) -> str:
         return f"{form}: llama-server"
 
-    def save_profile(self, name: str, plan: Plan, **details: Any) -> Profile:
-        self.profiles.save(Profile(name=name, plan=plan, **details))
-        return self.profiles.load(name)
+    def save_profile(self, name: str, plan: Plan, expected: int | None = None, **details: Any) -> Profile:
+        return saving.save_profile(self, name, plan, expected, **details)  # type: ignore[arg-type]
+
+    def open_profile(self, name: str, known: Any = ()) -> Opened:
+        return open_profile(self, name, known, carry_over=False)  # type: ignore[arg-type]
+
+    def import_profiles(self, text: str, name: str | None = None, hint: str = "") -> list[Profile]:
+        return saving.import_profiles(self, text, name, hint)  # type: ignore[arg-type]
 
     def launch(self, plan: Plan, **options: Any) -> RunDouble:
         errors = [i for i in self.issues if i.severity is Severity.ERROR]

@@ -22,11 +22,15 @@ from paddock.server.model import Diagnosis, Exit, LogLine, Progress, State
 from paddock.session import Series
 from paddock.session.model import Event, Request, Sample, SlotSample
 from paddock.session.recorder import Snapshot, sample_columns
+from paddock.store.defaults import Defaults
+from paddock.store.profiles import Profile, Profiles
 from paddock.store.rows import SessionDetail, SessionRow
 from paddock.store.settings import Settings
 from paddock.text import Text
+from paddock.work import saving
 from paddock.work.ledger import Record
 from paddock.work.model import Preview
+from paddock.work.opening import Opened, open_profile
 
 GIB = float(1 << 30)
 NAN = math.nan
@@ -321,14 +325,6 @@ def entries() -> list[Entry]:
     return out
 
 
-class FakeProfiles:
-    def names(self) -> list[str]:
-        return ["Chat", "Code"]
-
-    def load(self, name: str) -> Any:
-        raise AppError(Text("There is no profile “{name}”.", name=name))
-
-
 class FakeDatabase:
     def __init__(self, series: Series) -> None:
         self._series = series
@@ -344,7 +340,10 @@ class FakeWorkspace:
                  past: Sequence[Any] = (), with_engine: bool = True) -> None:
         self.paths = DataPaths.at(root)
         self.settings = Settings()
-        self.profiles = FakeProfiles()
+        self.profiles = Profiles(self.paths.profiles)
+        self.defaults = Defaults(self.paths.profiles / ".defaults")
+        for name in ("Chat", "Code"):
+            self.profiles.save(Profile(name, Plan().with_("ctx-size", 8192)))
         self.notices: list[Text] = []
         self.runs = list(runs)
         self.found = list(found)
@@ -389,6 +388,12 @@ class FakeWorkspace:
 
     def plan_for(self, path: Any) -> Plan:
         return Plan().with_("model", str(path)).with_("ctx-size", 8192)
+
+    def open_profile(self, name: str, known: Any = ()) -> Opened:
+        return open_profile(self, name, known, carry_over=False)  # type: ignore[arg-type]
+
+    def save_profile(self, name: str, plan: Plan, expected: int | None = None, **details: Any) -> Profile:
+        return saving.save_profile(self, name, plan, expected, **details)  # type: ignore[arg-type]
 
     def preview(self, plan: Plan, **_more: Any) -> Preview:
         model = next((e.model for e in self.found if str(e.path) == plan.get("model")), None)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+import contextlib
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from paddock.errors import AppError
 from paddock.launch.model import Plan
 from paddock.paths import DataPaths
+from paddock.store.files import atomic_write
+from paddock.store.secret import drop_literals
+from paddock.work.saving import keep_unfinished
+
+if TYPE_CHECKING:
+    from paddock.work import Workspace
 
 
 @dataclass(frozen=True)
@@ -34,12 +42,20 @@ def load(paths: DataPaths) -> Draft | None:
 
 
 def save(paths: DataPaths, draft: Draft) -> None:
-    """Write it in one piece; a folder that cannot be written is no reason to disturb anyone."""
-    target = _path(paths)
+    """Write it in one piece, flushed to the disk, without literal keys; a folder that cannot be written is no reason to
+    disturb anyone."""
+    harmless = replace(draft, plan=drop_literals(draft.plan),
+                       saved=drop_literals(draft.saved) if draft.saved is not None else None)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_suffix(f".{os.getpid()}")
-        part.write_bytes(msgspec.json.encode(draft))
-        part.replace(target)
-    except OSError:
+        atomic_write(_path(paths), msgspec.json.encode(harmless), backup=False)
+    except (AppError, UnicodeEncodeError):
         return
+
+
+def keep(workspace: Workspace, draft: Draft, edited: bool) -> None:
+    """Write the draft, and where something was `edited` what it is for its model, to be found when that is opened
+    again. Off the GUI thread."""
+    save(workspace.paths, draft)
+    if edited:
+        with contextlib.suppress(AppError):
+            keep_unfinished(workspace, draft.plan)

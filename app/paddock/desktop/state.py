@@ -142,15 +142,15 @@ class Desk(QObject):
         if draft is None or draft.profile is None:
             return draft, None
         try:
-            return draft, self.workspace.profiles.load(draft.profile)
+            return draft, self.workspace.open_profile(draft.profile)
         except AppError:
             return draft, None
 
     def _restore(self, found: tuple[drafts.Draft | None, Any]) -> None:
-        draft, profile = found
+        draft, opened = found
         if draft is not None and not self.plan.settings:
-            self.profile = profile
-            self.saved = profile.plan if profile is not None else draft.saved
+            self.profile = opened.profile if opened is not None else None
+            self.saved = opened.saved if opened is not None else draft.saved
             self._set_plan(draft.plan)
         self.profiles.refresh()
 
@@ -175,8 +175,9 @@ class Desk(QObject):
     def _save_draft(self) -> None:
         if self.plan.settings or self.plan.environment:
             name = self.profile.name if self.profile is not None else None
-            draft = drafts.Draft(self.plan, self.saved, name)
-            bridge.run(lambda: drafts.save(self.workspace.paths, draft), None, None, self, name="draft", in_order=True)
+            draft, edited = drafts.Draft(self.plan, self.saved, name), bool(self.changes())
+            bridge.run(lambda: drafts.keep(self.workspace, draft, edited), None, None, self, name="draft",
+                       in_order=True)
 
     # -- engines and machine -------------------------------------------------------------------------------------
 
@@ -268,6 +269,7 @@ class Desk(QObject):
             self.profile, self.saved = None, plan
             self.edit(plan)
             self.profileChanged.emit()
+            self.profiles.look_for_unfinished(plan)
             self.pageWanted.emit("launch", None)
         bridge.run(lambda: self.workspace.plan_for(Path(path)), done, self.failed.emit, self, name="plan")
 
@@ -329,6 +331,7 @@ class Desk(QObject):
         if self.launching:
             return
         self.launching = True
+        self._save_draft()
         self.runsChanged.emit()
         plan = self.plan
         profile = self.profile.name if self.profile is not None else None

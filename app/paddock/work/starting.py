@@ -49,13 +49,15 @@ def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: 
     if preview.model is not None:
         # Not before: a plan that never served must not come back when this model is opened again.
         run.on_ready = partial(_keep_plan, workspace, preview.model.identity, plan)
+        # Kept apart from those that served: to be offered, whatever becomes of this launch.
+        _keep_plan(workspace, preview.model.identity, plan, served=False)
     run.supervisor.start()
     return run
 
 
-def _keep_plan(workspace: Workspace, identity: str, plan: Plan) -> None:
+def _keep_plan(workspace: Workspace, identity: str, plan: Plan, served: bool = True) -> None:
     try:
-        workspace.profiles.save_working(identity, plan, successful=True)
+        workspace.profiles.save_working(identity, plan, successful=served)
     except (AppError, OSError):
         # The server runs on; without the file the next plan for this model starts from the defaults.
         return
