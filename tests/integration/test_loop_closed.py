@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -17,29 +15,8 @@ from paddock.launch.parsing import parse_argv
 from paddock.store import SessionStart
 from paddock.store.ledger import LedgerRow, write
 from paddock.work import Workspace, engine_fit, ledger
-from paddock.work.conditions import free_port, reachable
 
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def two_devices(engine: Engine) -> Iterator[str]:
-    program = engine.tools.get("rpc-server")
-    if program is None:
-        pytest.skip("this llama.cpp has no ggml-rpc-server")
-    ports = [free_port(), free_port()]
-    servers = [subprocess.Popen([*program, "-H", "127.0.0.1", "-p", str(p), "-t", "1"], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL) for p in ports]
-    try:
-        until = time.monotonic() + 20
-        while not all(reachable(f"127.0.0.1:{p}") for p in ports):
-            assert time.monotonic() < until, "the RPC servers did not come up"
-            time.sleep(0.05)
-        yield ",".join(f"127.0.0.1:{p}" for p in ports)
-    finally:
-        for server in servers:
-            server.kill()
-            server.wait()
 
 
 def nothing_left() -> bool:

@@ -74,6 +74,7 @@ class Workspace:
     def save_settings(self) -> None:
         """Write settings.toml: what was changed here. Raises AppError when the folder cannot be written."""
         save_settings(self.paths.settings, self.settings, self._settings_read)
+        self._settings_read = copy.deepcopy(self.settings)  # what is taken out next was put there by this save
 
     @property
     def database(self) -> Database:
