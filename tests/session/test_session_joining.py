@@ -89,11 +89,13 @@ def test_a_batch_of_inputs_is_several_requests_of_one_exchange(both: Both) -> No
 
 
 def test_further_answers_to_one_prompt_belong_to_it(both: Both) -> None:
-    both.joiner.request(request(1, 1.0, 2.0, **COUNTS))
-    both.joiner.request(request(2, 1.0, 2.0, slot=1, is_child=True, generated_tokens=8))
+    both.joiner.request(request(1, 1.0, 2.0, prompt_tokens=5, **COUNTS))
+    both.joiner.request(request(2, 1.0, 2.0, slot=1, is_child=True, generated_tokens=8, prompt_tokens=5))
+    both.joiner.exchange(exchange(6, 0.9, 2.0, **{**COUNTS, "evaluated_tokens": 4}))
+    both.joiner.request(request(3, 1.0, 2.0, slot=2, prompt_tokens=4, **{**COUNTS, "evaluated_tokens": 4}))
     both.joiner.exchange(exchange(7, 0.9, 2.02, **COUNTS))
     both.joiner.settle(4.0)
-    assert both.joins == {1: 7, 2: 7}
+    assert both.joins == {1: 7, 2: 7, 3: 6}
 
 
 def test_what_a_client_left_is_joined_although_the_server_stops_later(both: Both) -> None:

@@ -93,6 +93,11 @@ class LogParser:
         """What the load said about memory, so far."""
         return self.memory_log.actual()
 
+    @property
+    def read_until(self) -> float | None:
+        """When the newest line that carried a stamp was written (monotonic s); None while none did."""
+        return None if self._offset is None else self._last_stamp + self._offset
+
     def restarted(self) -> None:
         """A new process writes from here on: its stamps begin again, its memory too."""
         self._offset, self._last_stamp = None, -math.inf

@@ -24,6 +24,9 @@ from paddock.session.requests import RequestTracker
 from paddock.session.series import Series
 from paddock.text import Text
 
+_LOG_LAG_S = 3.0
+"""Silent for so long, the log has been read to its end."""
+_PIPE_LAG_S = 60.0
 Row = Sample | Request | Event | Exchange
 
 
@@ -92,7 +95,6 @@ class Recorder:
         self._parser = LogParser(children)
         self._tracker = RequestTracker()
         self._joiner = Joiner(self._joined)
-        self._arrivals: dict[int, float] = {}
         self._joins: dict[int, int] = {}
         self._proxied = False
         self._lines: deque[LogLine] = deque(maxlen=keep_lines)
@@ -183,15 +185,21 @@ class Recorder:
         """What the recording proxy tells, when an exchange begins and when it is over."""
         with self._lock:
             self._proxied = True
-            now = self._clock() - self.t0
-            exchange.t_start = self._arrivals.pop(exchange.id, now - (exchange.total_s or 0.0))
-            if exchange.outcome == "active":
-                self._arrivals[exchange.id] = exchange.t_start
+            now = self._clock()
+            arrived = exchange.arrived if exchange.arrived is not None else math.nan
+            if not 0.0 <= now - arrived - (exchange.total_s or 0.0) < _PIPE_LAG_S:  # the clocks are not the same
+                arrived = now - (exchange.total_s or 0.0)
+            exchange.t_start = arrived - self.t0
             self._sink(exchange)
             if exchange.outcome != "active":
                 self._joiner.exchange(exchange)
 
     def _settle(self, now: float) -> None:
+        """What the log has not come to yet may still find its request: a flood of lines is read late."""
+        until = self._parser.read_until
+        lines = self._lines
+        if until is not None and lines and now < math.inf and self.t0 + now - lines[-1].t < _LOG_LAG_S:
+            now = min(now, until - self.t0)
         for exchange in self._joiner.settle(now):
             if exchange.generates:
                 self._keep(self._tracker.never_ran(exchange))
@@ -247,6 +255,7 @@ class Recorder:
             request.exchange = self._joins.get(request.number, request.exchange)
             if self._proxied and request.exchange is None:
                 self._joiner.request(copy.copy(request))
+                request.exchange = self._joins.get(request.number)
         while len(self._requests) > self._keep_requests + self._tracker.active:
             oldest = next(iter(self._requests))
             del self._requests[oldest]

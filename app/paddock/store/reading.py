@@ -90,7 +90,7 @@ def exchanges(connection: sqlite3.Connection, session_id: int) -> tuple[Exchange
                               "WHERE e.session_id = ? ORDER BY e.id", (session_id,))
     out = []
     for row in rows:
-        values: dict[str, Any] = {f.name: row[f.name] for f in fields(Exchange)}
+        values: dict[str, Any] = {f.name: row[f.name] for f in fields(Exchange) if f.name != "arrived"}
         values["settings"] = _json(row["settings"]) or {}
         out.append(Exchange(**values))
     return tuple(out)

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 SETTINGS = ("temperature", "top_k", "top_p", "min_p", "seed", "max_tokens", "n_predict", "stream", "reasoning_effort",
-            "repeat_penalty", "presence_penalty", "frequency_penalty", "cache_prompt", "n")
+            "repeat_penalty", "presence_penalty", "frequency_penalty", "cache_prompt", "n",
+            "n_cmpl")
 """The sampling settings that matter; no text is among them."""
 GENERATING = ("/completion", "/completions", "/chat/completions", "/messages", "/responses", "/infill")
 
@@ -60,6 +61,8 @@ class Exchange:
     """Only with the person's word (`--keep-texts`)."""
     t_start: float | None = None
     """Its arrival in seconds since the session's start; set where it is recorded."""
+    arrived: float | None = None
+    """Its arrival on the machine's monotonic clock, which processes share on Linux, macOS and Windows."""
 
     @property
     def generates(self) -> bool:

@@ -41,7 +41,8 @@ class Relay:
         return made
 
     async def _client(self, _app: web.Application):  # type: ignore[no-untyped-def]
-        connector = aiohttp.TCPConnector(limit=0, ssl=False)
+        # A connection for each request: one kept open may be closed by the server just when it is written to.
+        connector = aiohttp.TCPConnector(limit=0, ssl=False, force_close=True)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
         yield
@@ -64,7 +65,8 @@ class Relay:
             response = await self._pass_on(request, body, exchange, reader, start)
             exchange.outcome = "failed" if (exchange.status or 500) >= 400 or exchange.error else "done"
         except (asyncio.CancelledError, ConnectionResetError):
-            exchange.outcome = "cancelled"
+            # A client that has read the status of a refusal need not read on.
+            exchange.outcome = "failed" if (exchange.status or 0) >= 400 else "cancelled"
             raise
         except aiohttp.ClientError as error:
             exchange.outcome, exchange.error = "failed", str(error) or type(error).__name__
@@ -138,7 +140,8 @@ class Relay:
 
     def _begin(self, request: web.Request) -> Exchange:
         return Exchange(next(self._numbers), datetime.now(UTC).isoformat(timespec="milliseconds"), request.method,
-                        request.path, request.remote or "", request.headers.get("User-Agent"))
+                        request.path, request.remote or "", request.headers.get("User-Agent"),
+                        arrived=time.monotonic())
 
 
 async def _until_one_closes(client: Any, server: Any) -> None:
