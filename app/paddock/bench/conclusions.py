@@ -42,12 +42,12 @@ def conclusions_of(before: Before, rows: Sequence[Measured], figures: Figures, c
     return [one for one in found if one is not None]
 
 
-def headline_of(found: Sequence[Conclusion]) -> Text:
-    """The answer in one sentence."""
-    bad = [one for one in found if one.severity in (WARNING, ERROR)]
+def headline_of(found: Sequence[Conclusion], besides: int = 0) -> Text:
+    """The answer in one sentence. `besides`: what the session's detectors found."""
+    bad = sum(one.severity in (WARNING, ERROR) for one in found) + besides
     if not bad:
         return Text("Nothing unusual was found.")
-    return Text("One thing stands out.", plural="{count} things stand out.", count=len(bad))
+    return Text("One thing stands out.", plural="{count} things stand out.", count=bad)
 
 
 def _valid(rows: Sequence[Measured]) -> Conclusion | None:

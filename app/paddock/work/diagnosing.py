@@ -156,7 +156,8 @@ def _answer(run: Run, before: Before, rows: Sequence[Measured], prompt_tokens: i
     drafted = run.preview.estimate is not None and run.preview.estimate.has_draft
     found = bench.conclusions_of(before, rows, figures, None if drafted else ceiling, usual)
     return Diagnosed(_engine(run), _machine(run), before, tuple(rows), figures, tuple(found),
-                     tuple(f.as_dict() for f in run.findings), run.session_id, prompt_tokens, bench.headline_of(found))
+                     tuple(f.as_dict() for f in run.findings), run.session_id, prompt_tokens,
+                     bench.headline_of(found, len(run.findings)))
 
 
 def _engine(run: Run) -> dict[str, Any]:
