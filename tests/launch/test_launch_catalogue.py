@@ -10,6 +10,7 @@ from paddock.engine import Engine
 from paddock.launch import Conditions, command, parse
 from paddock.launch.additions import ADDITIONS
 from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, NEVER, Group, Kind
+from paddock.launch.catalogue.advice import ADVICE
 
 
 @pytest.fixture(params=["engine", "older_engine"])
@@ -103,3 +104,11 @@ def test_everything_that_we_add_is_known_to_each_recorded_build(recorded: Engine
     flags = [word for addition in made.additions for word in addition.argv if word.startswith("-")]
     assert len(flags) >= 7
     assert set(flags) <= set(recorded.by_flag)
+
+
+def test_every_option_says_when_one_would_change_it() -> None:
+    live = {option.id: option for option in CATALOGUE if option.group is not Group.PROGRAM}
+    assert set(ADVICE) == set(live)
+    for name, text in ADVICE.items():
+        assert str(text).endswith("."), name
+        assert str(text) != str(live[name].help), name

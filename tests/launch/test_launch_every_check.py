@@ -195,6 +195,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("tools-on", "warning"): Case(M + "--tools all"),
     ("cors-open", "warning"): Case(M + "--cors-origins '*'"),
     ("rpc-unprotected", "warning"): Case("--rpc 192.168.1.9:50052 " + M),
+    ("container-port", "error"): Case(M + "--port 8080", plan=lambda plan: replace(
+        plan, prefix=("docker", "run", "--rm", "-p", "9000:9001", "image"))),
     ("masked-key", "error"): Case(M + f"--api-key {MASK}"),
     ("literal-key", "warning"): Case(M + "--api-key secret"),
     ("no-slot-states", "hint"): Case(M + "--no-slots"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from paddock.engine.model import Engine
+from paddock.launch import containers
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.effective import AUTO_SLOTS, DEFAULT_PORT, Resolved, is_router
 from paddock.launch.model import Addition, Conditions, Plan
@@ -63,6 +64,11 @@ def _colors(wish: _Wish) -> Addition | None:
 def _host(wish: _Wish) -> Addition | None:
     if wish.sets("host"):
         return None
+    container = containers.around(wish.plan.prefix)
+    if container is not None and not container.host_network:
+        return Addition("host", wish.words("host", "0.0.0.0"),
+                        reason=Text("Inside a container it must listen on all addresses; who can reach it is said by "
+                                    "the port that the container publishes."))
     return Addition("host", wish.words("host", "127.0.0.1"), reason=Text("Only this computer can connect."))
 
 
@@ -70,6 +76,9 @@ def _port(wish: _Wish) -> Addition | None:
     if wish.sets("port"):
         return None
     port = wish.world.free_port or DEFAULT_PORT
+    container = containers.around(wish.plan.prefix)
+    if container is not None and container.ports:
+        port = int(container.ports[0][1])
     return Addition("port", wish.words("port", str(port)),
                     reason=Text("The port is named, because llama.cpp's own default changes between builds."))
 

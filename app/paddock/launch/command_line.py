@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from paddock.engine.model import Engine
-from paddock.launch import secret_reference
+from paddock.launch import containers, secret_reference
 from paddock.launch.additions import chosen_additions
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Addition, Command, Conditions, Plan, Setting
-from paddock.launch.parsing import ENGINE_VARIABLE, parse
+from paddock.launch.parsing import CONTAINER_VARIABLE, ENGINE_VARIABLE, parse
 from paddock.launch.spelling import expanded, known_to, takes_paths, write
 
 _NOT_STRIPPED = frozenset(("HF_TOKEN",))
@@ -121,6 +121,9 @@ class _Parts:
 
 
 def _program(plan: Plan, engine: Engine | None) -> tuple[str, ...]:
+    if containers.around(plan.prefix) is not None:
+        # The image brings its own server: what lies on this machine is not seen in there.
+        return (plan.engine,) if plan.engine and re.search(r"[/\\]", plan.engine) else ()
     if engine is not None and engine.serve:
         return engine.serve
     path = plan.engine if plan.engine and re.search(r"[/\\]", plan.engine) else "llama-server"
@@ -176,6 +179,9 @@ def _quoted(word: str, path: bool) -> str:
 def _own_text(plan: Plan, engine: Engine | None, words: list[str]) -> str:
     assignments = [f"{name}={shlex.quote(_shown_variable(name, value))}" for name, value in plan.environment]
     prefix = [shlex.quote(word) for word in plan.prefix]
+    if containers.around(plan.prefix) is not None:
+        return " ".join((*assignments, f"{CONTAINER_VARIABLE}=1", *prefix, *map(shlex.quote, _program(plan, None)),
+                         *words))
     name = engine.serve if engine is not None and engine.serve else ("llama-server",)
     plain = ("llama", "serve") if _is_multicall(name[0]) else ("llama-server",)
     if plan.engine is None:

@@ -28,12 +28,17 @@ class Container:
     ports: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     after: int
+    addresses: tuple[str, ...] = ()
+    """For each port the address outside; docker takes all addresses where none is named."""
+    host_network: bool = False
+    """It shares the network of the machine: nothing is published, everything is reached as it is."""
 
 
 def read(words: Sequence[str]) -> Container | None:
     """What `docker run …` says; None where no image is found. `words[0]` is docker."""
     folders: list[tuple[str, str]] = []
-    ports: list[tuple[str, str]] = []
+    ports: list[tuple[str, str, str]] = []
+    shared = False
     environment: list[tuple[str, str]] = []
     at = next((n + 1 for n, word in enumerate(words[:4]) if word == "run"), 0)
     if not at:
@@ -50,11 +55,32 @@ def read(words: Sequence[str]) -> Container | None:
             folders += _mount(value)
         elif name in ("-p", "--publish"):
             ports += _port(value)
+        elif name in ("--network", "--net"):
+            shared = value == "host"
         elif name in ("-e", "--env") and ("=" in value or value in SECRET_VARIABLES):
             # Without a value docker hands on what is set outside: nothing to keep, but for a key.
             variable, _, content = value.partition("=")
             environment.append((variable, content if "=" in value else f"${variable}"))
-    return Container(tuple(folders), tuple(ports), tuple(environment), at + 1) if at < len(words) else None
+    if at >= len(words):
+        return None
+    return Container(tuple(folders), tuple((out, inner) for _, out, inner in ports), tuple(environment), at + 1,
+                     tuple(address for address, _, _ in ports), shared)
+
+
+def around(prefix: Sequence[str]) -> Container | None:
+    """The container that a prefix starts, if it is one: its last word is the image, which brings the engine along."""
+    if not prefix or re.split(r"[/\\]", prefix[0])[-1] not in PROGRAMS:
+        return None
+    found = read(prefix)
+    return found if found is not None and found.after == len(prefix) else None
+
+
+def reached(container: Container, port: int | None) -> tuple[str, int] | None:
+    """Address and port outside for this port inside; None where it is not published."""
+    for address, (out, inner) in zip(container.addresses, container.ports, strict=True):
+        if inner == str(port) and out.isdecimal():
+            return address, int(out)
+    return None
 
 
 def _volume(text: str) -> list[tuple[str, str]]:
@@ -70,9 +96,10 @@ def _mount(text: str) -> list[tuple[str, str]]:
     return [(outside, inside)] if outside and inside and parts.get("type", "bind") == "bind" else []
 
 
-def _port(text: str) -> list[tuple[str, str]]:
-    parts = text.partition("/")[0].split(":")
-    return [(parts[-2], parts[-1])] if len(parts) > 1 and parts[-2] else []
+def _port(text: str) -> list[tuple[str, str, str]]:
+    """[ADDRESS:]OUTSIDE:INSIDE; an address of IPv6 stands in brackets."""
+    match = re.fullmatch(r"(?:(\[[^\]]*\]|[^:]*):)?(\d+):(\d+)(?:/tcp)?", text)
+    return [((match[1] or "0.0.0.0").strip("[]"), match[2], match[3])] if match else []
 
 
 def outside(plan: Plan, container: Container) -> Plan:
@@ -87,6 +114,12 @@ def outside(plan: Plan, container: Container) -> Plan:
         moved = moved.with_("port", published)
     # Inside, the server listens on all addresses so that docker can reach it; outside nothing asks for that.
     return moved.without("host") if moved.get("host") == "0.0.0.0" and container.ports else moved
+
+
+def seen_from_here(plan: Plan, path: str) -> str:
+    """Where a path of the plan lies on this machine: inside a container it is another one."""
+    container = around(plan.prefix)
+    return path if container is None else _path(path, container)
 
 
 def _names_path(variable: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paddock.launch import containers
 from paddock.launch.catalogue import CATALOGUE, Kind, Option
 from paddock.launch.model import Command, Plan
 from paddock.launch.parsing import read_settings
@@ -147,7 +148,7 @@ def effective(
     inherited = dict(environment or {})
     if isinstance(what, Command):
         settings, _ = read_settings((*what.own_argv, *(word for a in what.additions for word in a.argv)))
-        plan = Plan(settings)
+        plan = Plan(settings, prefix=what.prefix)
         variables = {name: value for name, value in inherited.items() if name not in what.unset}
         variables.update(what.env)
         references = dict(what.secrets)
@@ -163,11 +164,15 @@ def _effective(plan: Plan, resolved: Resolved, references: Mapping[str, str]) ->
     auto = asked is None or asked < 0
     context = resolved.number("ctx-size")
     sleep = resolved.number("sleep-idle-seconds")
-    port = resolved.text("port")
+    said = resolved.text("port")
+    host, port = resolved.text("host") or "127.0.0.1", DEFAULT_PORT if said is None else resolved.number("port")
+    container = containers.around(plan.prefix)
+    if container is not None and not container.host_network:
+        host, port = containers.reached(container, port) or (host, port)
     secure = bool(resolved.text("ssl-key-file")) and bool(resolved.text("ssl-cert-file"))
     return Effective(
-        host=resolved.text("host") or "127.0.0.1",
-        port=DEFAULT_PORT if port is None else resolved.number("port"),
+        host=host,
+        port=port,
         scheme="https" if secure else "http",
         api_prefix=(resolved.text("api-prefix") or "").rstrip("/"),
         key=_key_source(resolved, references),

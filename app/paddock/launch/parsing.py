@@ -18,6 +18,8 @@ from paddock.launch.words import Word, read_words
 
 ENGINE_VARIABLE = "PADDOCK_ENGINE"
 """Names the engine in front of a command line where a path cannot: `PADDOCK_ENGINE=name llama-server …`."""
+CONTAINER_VARIABLE = "PADDOCK_CONTAINER"
+"""In front of `docker run …`: the container is the plan's prefix, and paths and port are meant inside of it."""
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
@@ -150,6 +152,7 @@ class _Line:
     extra: list[str] = field(default_factory=list)
     served: bool = False
     """The server's own statement was met; what comes after is extra."""
+    within: bool = False
     line_ended: bool = False
     """The last statement ended with its line: flags on the next one were meant to belong to it."""
 
@@ -201,6 +204,8 @@ class _Line:
                 return words[at:]
             if match[1] == ENGINE_VARIABLE:
                 self.engine = match[2]
+            elif match[1] == CONTAINER_VARIABLE:
+                self.within = True
             else:
                 value = from_shell(match[2]) if match[1] in SECRET_VARIABLES else match[2]
                 self.environment.append((match[1], value))
@@ -238,6 +243,14 @@ class _Line:
         if container is None or not any("llama" in word for word in words[:container.after]):
             return False
         self.served = True
+        if self.within:
+            self.prefix = tuple(words[:container.after])
+            rest = words[container.after:]
+            if rest and not looks_like_flag(rest[0]):
+                self.engine, rest = rest[0], rest[1:]
+            self.settings, stray = read_settings(rest)
+            self.extra.extend(stray)
+            return True
         rest = words[container.after:]
         if rest and not looks_like_flag(rest[0]) and _PROGRAM.fullmatch(_base(rest[0])):
             rest = rest[1:]

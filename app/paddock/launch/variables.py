@@ -1,7 +1,8 @@
 """Environment variables that llama.cpp and its backends read, as data like the options.
 
-The names of the CUDA and CPU variables are those that build 11434's libraries and its build notes name; those of SYCL,
-Metal, HSA and Vulkan are from general knowledge, unchecked. A variable that a backend reads matters only to an engine
+Names and meanings of GGML_* and LLAMA_* are those of build 11434's source and its docs/build.md; those that drivers and
+run times read themselves (CUDA_*, HIP_*, ROCR_*, HSA_*, ONEAPI_*, ZES_*, UR_*, OMP_*, KMP_*) are from general
+knowledge. A variable that a backend reads matters only to an engine
 with that backend; `backends` are the kinds of `EngineDevice.kind`.
 """
 
@@ -65,6 +66,15 @@ _CUDA = (
     Variable("GGML_CUDA_REGISTER_HOST", Text("Pin weights in RAM"),
              Text("Locks weights that stay in RAM, so that they are copied faster."), ("cuda", "rocm"),
              Text("That memory can no longer be swapped out."), ANY_VALUE, presence=True),
+    Variable("GGML_CUDA_ALLREDUCE", Text("How cards add up results"),
+             Text("With -sm tensor: nccl takes NVIDIA’s library, internal llama.cpp’s own copies, none the slow way."),
+             ("cuda", "rocm"), Text("A way that the engine was not built with falls back to a slower one."),
+             ("nccl", "internal", "none")),
+    Variable("GGML_CUDA_GRAPH_OPT", Text("Several streams at once"),
+             Text("1 lets independent operations of one token run side by side."), ("cuda", "rocm"),
+             Text("Young code: compare answers before you keep it."), ("0", "1"), "0"),
+    Variable("GGML_CUDA_DISABLE_FUSION", Text("No fused operations (CUDA)"),
+             Text("1 runs each operation by itself."), ("cuda", "rocm"), _SLOWER, ("0", "1"), "0"),
 )
 
 _ROCM = (
@@ -101,6 +111,23 @@ _VULKAN = (
     Variable("GGML_VK_DISABLE_COOPMAT2", Text("No matrix units, second form"),
              Text("Does without NVIDIA’s second form of cooperative matrices."), ("vulkan",), _SLOWER, ANY_VALUE,
              presence=True),
+    Variable("GGML_VK_DISABLE_INTEGER_DOT_PRODUCT", Text("No integer products"),
+             Text("Does without the chip’s products of small integers."), ("vulkan",), _SLOWER, ANY_VALUE,
+             presence=True),
+    Variable("GGML_VK_DISABLE_BFLOAT16", Text("No bfloat16"), Text("Does without the chip’s bfloat16 format."),
+             ("vulkan",), _SLOWER, ANY_VALUE, presence=True),
+    Variable("GGML_VK_DISABLE_FUSION", Text("No fused operations (Vulkan)"), Text("Runs each operation by itself."),
+             ("vulkan",), _SLOWER, ANY_VALUE, presence=True),
+    Variable("GGML_VK_DISABLE_ASYNC", Text("No asynchronous copies"), Text("Waits for each copy to end."),
+             ("vulkan",), _SLOWER, ANY_VALUE, presence=True),
+    Variable("GGML_VK_FORCE_MAX_BUFFER_SIZE", Text("Largest buffer of Vulkan"),
+             Text("Bytes: for drivers that promise larger buffers than they can make."), ("vulkan",),
+             Text("Too small, and large tensors cannot be loaded.")),
+    Variable("GGML_VK_ENABLE_MEMORY_PRIORITY", Text("Ask for priority in memory"),
+             Text("Asks the driver to move other programs’ memory out first."), ("vulkan",),
+             Text("A desktop on the same card can stutter."), ANY_VALUE, presence=True),
+    Variable("GGML_VK_PERF_LOGGER", Text("Times of Vulkan’s operations"),
+             Text("Logs how long each kind of operation takes."), ("vulkan",), _LOUD, ANY_VALUE, presence=True),
     Variable("GGML_VK_DISABLE_F16", Text("No half precision"), Text("Computes in 32 bits."), ("vulkan",), _SLOWER,
              ANY_VALUE, presence=True),
 )
@@ -116,6 +143,14 @@ _OTHERS = (
     Variable("GGML_METAL_NO_RESIDENCY", Text("No residency sets"),
              Text("Metal does not keep the weights resident."), ("metal",),
              Text("After a pause the first answer takes longer."), ANY_VALUE, presence=True),
+    Variable("GGML_METAL_RESIDENCY_KEEP_ALIVE_S", Text("How long Metal keeps the weights"),
+             Text("Seconds without work after which the system may take the weights out of fast memory."), ("metal",),
+             Text("Longer keeps that memory from other programs."), (), "180"),
+    Variable("GGML_SYCL_NO_PINNED", Text("No pinned memory (SYCL)"),
+             Text("Buffers in RAM are not locked for the card."), ("sycl",),
+             Text("Copies between RAM and card become slower."), ANY_VALUE, presence=True),
+    Variable("GGML_RDMA_DEV", Text("Network card for RDMA"), Text("Name of the card that RPC uses for RDMA.")),
+    Variable("GGML_RDMA_GID", Text("Address index for RDMA"), Text("Number of that card’s address to use.")),
     Variable("GGML_RPC_DEBUG", Text("Log of RPC"), Text("Logs each call between this machine and the others."), (),
              _LOUD, ANY_VALUE, presence=True),
     Variable("GGML_RPC_NO_RDMA", Text("RPC without RDMA"), Text("Uses plain TCP between machines."), (),
@@ -137,6 +172,23 @@ _GENERAL = (
     Variable("OMP_NUM_THREADS", Text("Threads of OpenMP"),
              Text("Most threads that OpenMP may use, in engines that were built with it."), (),
              Text("Fewer than -t slows generation down.")),
+    Variable("KMP_BLOCKTIME", Text("How long OpenMP threads spin"),
+             Text("Milliseconds that a thread of Intel’s OpenMP spins before it sleeps."), (),
+             Text("0 costs speed, much more keeps the cores busy between requests."), (), "200"),
+    Variable("GGML_OP_OFFLOAD_MIN_BATCH", Text("Least batch for the GPU"),
+             Text("Tokens from which on weights in RAM are copied to the GPU for computing."), (),
+             Text("Too small, and copying takes longer than computing."), (), "32"),
+    Variable("GGML_DISABLE_VULKAN", Text("Leave Vulkan out"),
+             Text("The Vulkan backend is not loaded: for drivers that crash while devices are listed."), (), None,
+             ANY_VALUE, presence=True),
+    Variable("LLAMA_ATTN_ROT_DISABLE", Text("No rotation of the KV cache"),
+             Text("1 leaves out the rotation that makes quantised caches more exact."), (),
+             Text("Quantised caches lose accuracy."), ("0", "1"), "0"),
+    Variable("LLAMA_TRACE", Text("Trace of loading and drafts"),
+             Text("1 logs each tensor while loading and what happens to each draft."), (), _LOUD, ("0", "1"), "0"),
+    Variable("LLAMA_SERVER_SLOTS_DEBUG", Text("Texts in the slot states"),
+             Text("1 puts prompts and answers into /slots."), (),
+             Text("Whoever may ask for slot states can read what others write."), ("0", "1"), "0"),
     Variable("GGML_NO_BACKTRACE", Text("No backtrace"),
              Text("After a crash the program ends at once instead of starting a debugger."), (), None, ANY_VALUE,
              presence=True),
@@ -153,7 +205,7 @@ BY_NAME: Mapping[str, Variable] = {variable.name: variable for variable in VARIA
 
 _BACKEND_NAMES = {"cuda": "CUDA", "rocm": "ROCm", "vulkan": "Vulkan", "sycl": "SYCL", "metal": "Metal"}
 _PREFIXES = ("LLAMA_", "GGML_", "CUDA_", "HIP_", "HSA_", "ROCR_", "ROCBLAS_", "ONEAPI_", "ZES_", "UR_L0_", "HF_",
-             "OMP_", "MTMD_")
+             "OMP_", "KMP_", "MTMD_")
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from paddock.launch.containers import seen_from_here
 from paddock.launch.model import Conditions, Plan
 from paddock.work.standing import cached_fraction, standing
 
@@ -27,9 +28,9 @@ _PATH_OPTIONS = (
 def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str, str] | None = None) -> Conditions:
     """Files, port, file system, limits and inherited variables, as they are right now."""
     env = os.environ if environ is None else environ
-    model = os.path.expanduser(plan.get("model") or "") or None
+    model = os.path.expanduser(seen_from_here(plan, plan.get("model") or "")) or None
     missing = [v for s in plan if s.option in _PATH_OPTIONS for v in s.values
-               if v and not Path(v).expanduser().exists()]
+               if v and not Path(seen_from_here(plan, v)).expanduser().exists()]
     file_system = _file_system(model) if model and Path(model).exists() else None
     free, holder = port_state(host or "127.0.0.1", port) if port else (None, None)
     machine = standing()

@@ -15,6 +15,7 @@ from paddock.fit.prediction import FitPrediction
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective
+from paddock.launch.containers import seen_from_here
 from paddock.launch.model import Issue, Severity
 from paddock.launch.secret_reference import references
 from paddock.store import resolve_secret
@@ -35,9 +36,9 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     engine = engine or engine_of(workspace, plan)
     if machine is None:
         machine = workspace.machine(engine, again=fresh, rpc=endpoints(plan))
-    model, model_error = _read(workspace, plan.get("model"))
-    draft, _ = _read(workspace, plan.get("spec-draft-model"))
-    projector, _ = _read(workspace, plan.get("mmproj"))
+    model, model_error = _read(workspace, _here(plan, "model"))
+    draft, _ = _read(workspace, _here(plan, "spec-draft-model"))
+    projector, _ = _read(workspace, _here(plan, "mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
     conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
     given = given_for(workspace, model, engine, machine, draft, projector)
@@ -103,6 +104,11 @@ def secrets_of(plan: Plan) -> dict[str, str]:
         if secret is not None:
             found[reference] = secret
     return found
+
+
+def _here(plan: Plan, option: str) -> str | None:
+    path = plan.get(option)
+    return seen_from_here(plan, path) if path else None
 
 
 def _read(workspace: Workspace, path: str | None) -> tuple[ModelFile | None, AppError | None]:

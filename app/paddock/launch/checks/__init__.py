@@ -49,7 +49,7 @@ CHECKS: tuple[Check, ...] = (
     context.whole_context, context.overruled_sharing, context.context_per_slot, context.limit_for_slots,
     context.embedding_batches, context.idle_slots, context.flash_attention,
     network.port, network.half_tls, network.prefix, network.open_address, network.tools_on, network.open_origins,
-    network.remote_devices, network.keys, network.live_figures, network.shared_port,
+    network.remote_devices, network.container_port, network.keys, network.live_figures, network.shared_port,
     surroundings.config_files, surroundings.empty_variables, surroundings.unexpanded, threads.threads, threads.places,
     threads.priority, tuning.free_cores, tuning.governor, tuning.power_limit, tuning.persistence,
     tuning.memory_banks, surroundings.sudo, surroundings.inherited,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from paddock.launch import containers
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
-from paddock.launch.effective import is_local
+from paddock.launch.effective import DEFAULT_PORT, is_local
 from paddock.launch.model import Issue
 from paddock.launch.secret_reference import MASK, SECRET_VARIABLES, is_reference
 from paddock.text import Text
@@ -144,3 +145,15 @@ def remote_devices(q: Question) -> Iterator[Issue]:
                       Text("What goes to {hosts} is neither encrypted nor protected by a key: whoever shares the "
                            "network can read it, and use that machine.", hosts=", ".join(far)),
                       Text("Use it in a network that you trust, or through a tunnel (ssh -L)."))
+
+
+def container_port(q: Question) -> Iterator[Issue]:
+    """What listens inside a container is reached only through a port that it publishes."""
+    container = containers.around(q.plan.prefix)
+    if container is None or container.host_network:
+        return
+    inside = q.number("port") if q.text("port") else int(container.ports[0][1]) if container.ports else DEFAULT_PORT
+    if containers.reached(container, inside) is None:
+        yield error("container-port", "port",
+                    Text("The container publishes no port {port}: nobody could reach the server in it.", port=inside),
+                    Text("Put -p 127.0.0.1:{port}:{port} before the image.", port=inside))

@@ -10,6 +10,7 @@ from functools import cached_property
 from paddock.desktop.tr import tr
 from paddock.engine.model import Engine, EngineOption
 from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, Group, Kind, Option
+from paddock.launch.catalogue.advice import ADVICE
 from paddock.launch.model import Plan
 from paddock.launch.spelling import engine_option
 from paddock.launch.variables import BY_NAME, VARIABLES, Variable
@@ -91,13 +92,19 @@ class Entry:
         return str(self.variable.help) if self.variable is not None else ""
 
     @cached_property
+    def advice(self) -> str:
+        """When one would change it, and what that costs; "" where nothing is known of it."""
+        text = ADVICE.get(self.option.id) if self.option is not None else None
+        return str(text) if text is not None else ""
+
+    @cached_property
     def unit(self) -> str:
         return str(self.option.unit) if self.option is not None and self.option.unit is not None else ""
 
     @cached_property
     def haystack(self) -> str:
         """Everything that a search looks through, in small letters; our texts in both languages."""
-        parts = [self.label, self.flags, self.help, *self.choices]
+        parts = [self.label, self.flags, self.help, self.advice, *self.choices]
         if self.option is not None:
             parts += [self.option.id, self.option.label.template, self.option.help.template, self.option.env or "",
                       *self.option.names, *self.option.negations]

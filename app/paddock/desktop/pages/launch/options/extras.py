@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
@@ -67,7 +68,9 @@ class AddVariable(QWidget):
 class UsualPrefixes(QWidget):
     """Wrappers that people put before a server: a press puts one in front of the prefix."""
 
-    STARTS = ("numactl --interleave=all", "taskset -c 0-7", "nice -n 10")
+    STARTS = ("numactl --interleave=all", "taskset -c 0-7", "nice -n 10", "docker run …")
+    CONTAINER = ("docker", "run", "--rm", "-p", "127.0.0.1:8080:8080", "ghcr.io/ggml-org/llama.cpp:server")
+    """It brings the engine along; the folder of the model is added to it."""
 
     def __init__(self, desk: Desk, parent: QWidget,
                  found: Callable[[str], str | None] = shutil.which) -> None:
@@ -82,7 +85,8 @@ class UsualPrefixes(QWidget):
                 made.setEnabled(False)
                 missing.append(text.split()[0])
             self.buttons.append(made)
-        note = tr("Each word is passed on as it is, no shell between. A wrapper script can stand here too.")
+        note = tr("Each word is passed on as it is, no shell between. A wrapper script can stand here too. A container "
+                  "brings its own engine.")
         if missing:
             note = tr("Not installed here: {programs}.", programs=", ".join(missing)) + " " + note
         self.setLayout(column(row(*self.buttons, None, gap=8), Label(note, "caption", "text2", wrap=True), gap=4,
@@ -90,7 +94,14 @@ class UsualPrefixes(QWidget):
 
     def _start(self, text: str) -> None:
         entry = Entry("prefix", PREFIX, "", (), Kind.TEXT)
-        self._desk.edit(put(entry, self._desk.plan, (*words(text), *self._desk.plan.prefix)))
+        added = self._container() if text.startswith("docker") else words(text)
+        self._desk.edit(put(entry, self._desk.plan, (*added, *self._desk.plan.prefix)))
+
+    def _container(self) -> tuple[str, ...]:
+        """With the model's folder where it lies, so that the path in the plan is right inside as well."""
+        model = self._desk.model_path()
+        folder = ("-v", f"{Path(model).parent}:{Path(model).parent}:ro") if model else ()
+        return (*self.CONTAINER[:-1], *folder, self.CONTAINER[-1])
 
 
 class WaitingOptions(QWidget):

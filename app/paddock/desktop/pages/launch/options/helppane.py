@@ -119,6 +119,7 @@ class HelpPane(QWidget):
     def _rows(self, entry: Entry, state: RowState, engine: Engine | None, effect: str) -> None:
         self._trouble(state)
         self._add(tr("What it does"), entry.help)
+        self._add(tr("When"), entry.advice)
         self._add(tr("Effect here"), effect)
         if entry.variable is not None and entry.variable.danger is not None:
             self._add(tr("Danger"), str(entry.variable.danger), role="warn")

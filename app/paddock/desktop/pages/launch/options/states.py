@@ -109,8 +109,9 @@ def found_in_help(entry: Entry, terms: Sequence[str]) -> str:
     missing = next((term for term in terms if term not in visible and not term.startswith("-")), None)
     if missing is None:
         return ""
-    if missing in entry.help.lower():
-        return entry.help
+    for own in (entry.help, entry.advice):
+        if missing in own.lower():
+            return own
     theirs = " ".join(entry.theirs.help.split()) if entry.theirs is not None else ""
     at = theirs.lower().find(missing)
     if at < 0:
