@@ -102,6 +102,7 @@ class RunDouble:
     log_path: str | None = None
     recorder: Recorder = field(default_factory=Recorder)
     read_only: bool = False
+    answers_texts: bool = False
     models: tuple[Any, ...] = ()
 
     @property

@@ -92,6 +92,7 @@ class FakeParser:
     slots: int | None = 4
     context_per_slot: int | None = 32768
     kv_unified: bool | None = True
+    micro_batch: int | None = 512
 
 
 class FakeRecorder:
@@ -149,6 +150,7 @@ class FakeRun:
     log_path: str | None = None
     read_only: bool = False
     is_router: bool = False
+    answers_texts: bool = False
     keeps_serving: bool = False
     models: tuple[Any, ...] = ()
     answer: Any = None

@@ -66,6 +66,7 @@ _SLOT_RULES = (
 )
 _CANCEL = re.compile(r"^srv +\w+: cancel task, id_task = (\d+)")
 _ERROR = re.compile(r"^srv +send_error: task id = (\d+), error: (.*)", re.DOTALL)
+_MICRO_BATCH = re.compile(r"^llama_context: n_ubatch += (\d+)")
 _INIT = re.compile(r"initializing, n_slots = (\d+), n_ctx_slot = (\d+), kv_unified = '(\w+)'")
 _LOADING = re.compile(r"^srv +load_model: loading model '(.*)'")
 _LISTENING = re.compile(r"^srv +llama_server: (?:listening on|server is listening on) (\S+)")
@@ -84,6 +85,8 @@ class LogParser:
         self.slots: int | None = None
         self.context_per_slot: int | None = None
         self.kv_unified: bool | None = None
+        self.micro_batch: int | None = None
+        """n_ubatch of the first context since the load began: the model's own."""
         self.url: str | None = None
         self._children = children
         self._parsers: dict[int, LogParser] = {}
@@ -163,6 +166,8 @@ class LogParser:
             return self._slot_facts(t, text)
         if text.startswith("srv "):
             return self._server_facts(t, text)
+        if self.micro_batch is None and (found := _MICRO_BATCH.match(text)) is not None:
+            self.micro_batch = int(found[1])
         return [Fact(t, "memory")] if self.memory_log.feed(text) else []
 
     def _slot_facts(self, t: float, text: str) -> list[Fact]:
@@ -192,6 +197,7 @@ class LogParser:
     def _loading(self, t: float, match: re.Match[str]) -> Fact:
         # Also printed when a sleeping server wakes: everything is allocated again.
         self.memory_log = MemoryLog()
+        self.micro_batch = None
         return Fact(t, "loading", values={"path": match[1]})
 
     def _init(self, t: float, match: re.Match[str]) -> Fact:

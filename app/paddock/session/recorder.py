@@ -14,6 +14,7 @@ from typing import Any
 
 from paddock.hardware.model import Reading
 from paddock.server.model import Exit, LogLine, State
+from paddock.session.batching import BatchRates
 from paddock.session.children import Children
 from paddock.session.joining import Joiner
 from paddock.session.log import Fact, LogParser
@@ -85,6 +86,7 @@ class Recorder:
         history_s: float = 0.0,
         on_launch: Callable[[], object] = lambda: None,
         children: Children | None = None,
+        batching: BatchRates | None = None,
     ) -> None:
         self._sink, self._clock = sink, clock
         self.t0 = clock() if t0 is None else t0
@@ -93,6 +95,7 @@ class Recorder:
         """Called when a request begins; plug `Sampler.poke` in."""
         self._lock = threading.RLock()
         self._parser = LogParser(children)
+        self._batching = batching
         self._tracker = RequestTracker()
         self._joiner = Joiner(self._joined)
         self._joins: dict[int, int] = {}
@@ -162,7 +165,11 @@ class Recorder:
             self._sample = row
             self._end_history(self.t0 + row.t)
             self._settle(row.t)
-            self.series.append(row.t, sample_columns(row))
+            columns = sample_columns(row)
+            if self._batching is not None:
+                ended = self._request_count - self._tracker.active
+                columns |= self._batching.feed(row, ended, self._parser.micro_batch)
+            self.series.append(row.t, columns)
             self._sink(row)
             if row.reading is not None and row.reading.t != self._reading_t:
                 self._reading_t = row.reading.t

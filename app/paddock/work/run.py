@@ -60,7 +60,7 @@ class Run:
     def __init__(self, *, session_id: int, preview: Preview, label: str, started_utc: str,
                  database: Database, recorder: Recorder, make_client: Callable[[], Client],
                  make_sampler: Callable[[Run], Sampler], listener: RunListener | None, log_path: str | None,
-                 estimated: bool = False, is_router: bool = False) -> None:
+                 estimated: bool = False, is_router: bool = False, answers_texts: bool = False) -> None:
         self.session_id = session_id
         self.preview = preview
         self.label = label
@@ -72,7 +72,7 @@ class Run:
         """What --fit changed in this launch; None while not known, or where it changed nothing."""
         self.detectors: DetectorWatch | None = None
         """What looks for signs that the run is degraded."""
-        self.is_router = is_router
+        self.is_router, self.answers_texts = is_router, answers_texts
         self.models: tuple[RouterModel, ...] = ()
         """Of a router, the newest list; empty before the first and for any other server."""
         self.ended_at: float | None = None

@@ -20,6 +20,7 @@ from paddock.launch.parsing import parse_argv
 from paddock.server import Client, ServerSpec, Supervisor
 from paddock.server.record import Leftover
 from paddock.session import Recorder, Sampler, SamplerSpec
+from paddock.session.batching import BatchRates
 from paddock.session.children import Children, RouterPoller
 from paddock.store import SessionStart
 from paddock.text import Text
@@ -163,7 +164,7 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
     session_id = database.start_session(start)
     children = Children() if address.router else None
     recorder = Recorder(lambda row: database.row(session_id, row), history_s=_HISTORY_S if supervisor else 0.0,
-                        children=children)
+                        children=children, batching=batching_of(preview.plan, address))
     polling = SamplerSpec(sleeps=address.sleep_idle_s is not None, use_slots=address.slots_endpoint,
                           use_metrics=address.metrics_endpoint or supervisor is not None)
 
@@ -183,10 +184,15 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
               started_utc=datetime.now(UTC).isoformat(timespec="seconds"), database=database, recorder=recorder,
               make_client=lambda: run.supervisor.client(600), make_sampler=sampler, listener=listener,
               log_path=str(spec.log_path) if spec.log_path else None, estimated=supervisor is None,
-              is_router=address.router)
+              is_router=address.router, answers_texts=address.embedding)
     run.detectors = watch_of(database, session_id, start, preview, recorder, adopted=supervisor is not None)
     run.supervisor = supervisor(run) if supervisor else Supervisor(spec, listener=run)
     return run
+
+
+def batching_of(plan: Plan, address: Effective) -> BatchRates | None:
+    """For a server of embeddings or rankings; its batch is the micro-batch, 512 unless set (llama.cpp's default)."""
+    return BatchRates(plan.integer("ubatch-size") or 512) if address.embedding else None
 
 
 def _router_client(run: Run, children: Children) -> RouterPoller:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from paddock.errors import AppError
 from paddock.hardware import Readings
-from paddock.launch import Plan
+from paddock.launch import Plan, effective
 from paddock.launch.parsing import parse_argv
 from paddock.server import Client, Diagnosis, Exit, Progress, State
 from paddock.server.router import RouterModel
@@ -22,6 +22,7 @@ from paddock.store import SessionStart
 from paddock.text import Text
 from paddock.work.listeners import Listening, listening
 from paddock.work.model import Preview
+from paddock.work.starting import batching_of
 
 if TYPE_CHECKING:
     from paddock.server.client import Answer
@@ -72,9 +73,11 @@ class Watched:
         self._database = workspace.database if record else None
         self.session_id = self._begin(workspace) if record else None
         database, session_id = self._database, self.session_id
+        address = effective(self.preview.plan)
+        self.answers_texts = address.embedding
         children = Children() if self.is_router and self._here is not None else None
         self.recorder = Recorder((lambda row: database.row(session_id, row)) if database and session_id else _nowhere,
-                                 children=children)
+                                 children=children, batching=batching_of(self.preview.plan, address))
         self._sampler = self._make_sampler(children)
         self._sampler.start()
 

@@ -61,6 +61,8 @@ class Setup:
     predicted_bytes: Mapping[str, float] = field(default_factory=dict)
     usual_per_s: float | None = None
     """The generation speed that this profile usually reaches."""
+    answers_texts: bool = False
+    """It embeds or ranks texts and generates nothing: texts a second take the place of generation."""
 
 
 @dataclass(frozen=True)

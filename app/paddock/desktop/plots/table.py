@@ -21,8 +21,9 @@ Index = QModelIndex | QPersistentModelIndex
 
 def table_columns(setup: Setup) -> list[tuple[str, str, float, int]]:
     """(header, column name, factor, decimals) of everything that the plots draw."""
-    out = [(tr("Generation, t/s"), "generation_per_s", 1.0, 1), (tr("Prompt, t/s"), "prompt_per_s", 1.0, 1),
-           (tr("Context, tokens"), "context_used", 1.0, 0)]
+    first = [(tr("Texts/s"), "requests_per_s", 1.0, 1), (tr("Batch fill, %"), "batch_fill", 100.0, 0)]
+    out = [*(first if setup.answers_texts else [(tr("Generation, t/s"), "generation_per_s", 1.0, 1)]),
+           (tr("Prompt, t/s"), "prompt_per_s", 1.0, 1), (tr("Context, tokens"), "context_used", 1.0, 0)]
     for name in setup.devices:
         out += [(tr("{device}, GiB", device=name), f"{name}.used_bytes", 1 / GIB, 2),
                 (tr("{device} model, GiB", device=name), f"{name}.process_bytes", 1 / GIB, 2),

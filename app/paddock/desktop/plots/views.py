@@ -89,11 +89,14 @@ class SpeedPlot(Plot):
         self.add(self._usual)
         self._tops = [0.0, 0.0]
         self._usual_value: float | None = None
+        self._texts = False
 
     def configure(self, setup: Setup) -> None:
         self._tops = [0.0, 0.0]
-        self._usual_value = setup.usual_per_s
-        _set_level(self._usual, setup.usual_per_s)
+        self._usual_value = None if setup.answers_texts else setup.usual_per_s
+        _set_level(self._usual, self._usual_value)
+        self._texts = setup.answers_texts
+        self.title.setText(str(Text("Texts/s") if self._texts else Text("Tokens/s")))
 
     def restyle(self) -> None:
         super().restyle()
@@ -102,7 +105,7 @@ class SpeedPlot(Plot):
         self._usual.setPen(ink.pen(ink.role("text2"), ink.DOTS))
 
     def draw(self, frame: Frame, window: Window) -> None:
-        high = self._feed(self._generation, frame, "generation_per_s", window)
+        high = self._feed(self._generation, frame, self._left_column, window)
         prompt = self._feed_prompt(frame, window)
         wanted = np.fmax(high, self._usual_value if self._usual_value is not None else math.nan)
         self._tops[0] = calm_top(float(wanted), self._tops[0], 10.0)
@@ -112,6 +115,10 @@ class SpeedPlot(Plot):
         self.set_note("" if frame.requests or not math.isnan(np.fmax(high, prompt))
                       else str(Text("Waiting for the first request.")))
 
+    @property
+    def _left_column(self) -> str:
+        return "requests_per_s" if self._texts else "generation_per_s"
+
     def _feed_prompt(self, frame: Frame, window: Window) -> float:
         """While no prompt is read there is no speed to show: a line at 0 would be noise between the prompts."""
         x, y = frame.cut("prompt_per_s", window.start, window.end, window.points)
@@ -120,7 +127,8 @@ class SpeedPlot(Plot):
         return peak(y)
 
     def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
-        rows = [Row(str(Text("Generation")), 1, "line", rate(frame.at("generation_per_s", moment))),
+        name = Text("Texts") if self._texts else Text("Generation")
+        rows = [Row(str(name), 1, "line", rate(frame.at(self._left_column, moment))),
                 Row(str(Text("Prompt, right")), 2, "line", rate(frame.at("prompt_per_s", moment)))]
         if self._usual_value is not None:
             rows.append(Row(str(Text("Usual")), 0, "dots", rate(self._usual_value)))

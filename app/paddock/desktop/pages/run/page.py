@@ -12,14 +12,15 @@ from paddock.desktop import bridge
 from paddock.desktop.pages.run.attachdialog import AttachDialog
 from paddock.desktop.pages.run.banner import Act, Message, Messages, edits_words
 from paddock.desktop.pages.run.body import RunBody
-from paddock.desktop.pages.run.figures import allowed_of, figures_of
+from paddock.desktop.pages.run.figures import Shown, allowed_of, figures_of
 from paddock.desktop.pages.run.source import LiveSource, setup_of
+from paddock.desktop.pages.run.textfigures import text_figures_of
 from paddock.desktop.pages.run.usual import Usual, usual_of
 from paddock.desktop.pages.sessions.rows import duration_words, state_word, when_words
 from paddock.desktop.parts.basic import Label, button, column, tool_button
 from paddock.desktop.parts.blocks import Banner, EmptyState, PageHeader
 from paddock.desktop.parts.signs import Tag
-from paddock.desktop.plots import Frame
+from paddock.desktop.plots import Frame, Setup
 from paddock.desktop.state import LIVE
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -289,9 +290,7 @@ class RunPage(QFrame):
         if setup != stack.setup:
             stack.configure(setup)
             stack.set_frame(source.frame())
-        estimate = source.run.preview.estimate
-        self.body.figures.show_all(figures_of(snapshot, setup, bool(estimate and estimate.has_draft),
-                                              source.run.actual, self._usual, allowed_of(source.run.preview)))
+        self.body.figures.show_all(self._figures(source, setup))
         self.body.models.show_models(source.run.models, not ended and not source.run.read_only)
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
@@ -301,6 +300,15 @@ class RunPage(QFrame):
         self._window_changed()
         self._say_message()
         self._say_time()
+
+    def _figures(self, source: LiveSource, setup: Setup) -> list[Shown]:
+        run, snapshot = source.run, source.snapshot
+        if setup.answers_texts:
+            recorder = run.recorder
+            return text_figures_of(snapshot, recorder.series, setup, recorder.parser.micro_batch, run.actual)
+        estimate = run.preview.estimate
+        return figures_of(snapshot, setup, bool(estimate and estimate.has_draft), run.actual, self._usual,
+                          allowed_of(run.preview))
 
     @Slot()
     @Slot(str)

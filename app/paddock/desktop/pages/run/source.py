@@ -26,7 +26,7 @@ def setup_of(run: Any, usual_per_s: float | None = None) -> Setup:
         limit = float(estimate.context_length)
     machine = preview.machine
     devices = tuple(d.name for d in machine.devices) if machine is not None else ()
-    return Setup(devices, slots, limit, predicted_bytes(estimate), usual_per_s)
+    return Setup(devices, slots, limit, predicted_bytes(estimate), usual_per_s, run.answers_texts)
 
 
 class LiveSource:
