@@ -11,6 +11,7 @@ from paddock.bench.model import FAILED, INVALID, OK, Measured
 from paddock.errors import AppError
 from paddock.hardware.model import Reading
 from paddock.server import Client
+from paddock.server.cancelling import cancelling
 from paddock.text import Text
 from paddock.units import missing
 
@@ -49,16 +50,16 @@ def measure(client: Client, prompt: list[int], number: int, read: Callable[[], R
     try:
         stream = client.stream_completion(prompt, n_predict=GENERATED_TOKENS, cache_prompt=False, temperature=0.0,
                                           seed=1, ignore_eos=True)
-        with stream:
+        with stream, cancelling(stream.cancel, cancelled):
             for chunk in stream:
-                if cancelled():
-                    return Measured(number, FAILED, str(Text("cancelled")))
                 if chunk.get("content") or chunk.get("tokens"):
                     first = first if first is not None else time.monotonic() - start
                     text += 1
                 last = chunk
     except AppError as error:
         return Measured(number, FAILED, str(error))
+    if cancelled():
+        return Measured(number, FAILED, str(Text("cancelled")))
     return _row(number, time.monotonic() - start, first, last, text, read())
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paddock.errors import AppError
 from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor, router
+from paddock.server.cancelling import cancelling
 from paddock.server.router import RouterModel
 from paddock.session.proxy import RecordingProxy
 from paddock.text import Text
@@ -316,7 +316,7 @@ def _stream(client: Client, messages: list[dict[str, str]], on_text: Callable[[s
     parts: list[str] = []
     finish: str | None = None
     timings: dict[str, Any] = {}
-    with client.stream_chat(messages, **params) as stream, _watching(stream.cancel, cancelled):
+    with client.stream_chat(messages, **params) as stream, cancelling(stream.cancel, cancelled):
         for chunk in stream:
             timings = chunk.get("timings") or timings
             for choice in chunk.get("choices") or []:
@@ -332,23 +332,3 @@ def _stream(client: Client, messages: list[dict[str, str]], on_text: Callable[[s
     return Answer("".join(parts), "cancelled" if cancelled() else finish, timings.get("prompt_n"),
                   timings.get("cache_n"), timings.get("predicted_n"), timings.get("prompt_per_second"),
                   timings.get("predicted_per_second"), first, time.monotonic() - start)
-
-
-@contextmanager
-def _watching(cancel: Callable[[], None], cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Cancel within a tenth of a second, also while nothing comes (a long prompt)."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            if cancelled():
-                cancel()
-                return
-
-    thread = threading.Thread(target=watch, name="prompt-cancel", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
