@@ -18,14 +18,17 @@ from paddock.server import Client, Diagnosis, Exit, Progress, State
 from paddock.server.router import RouterModel
 from paddock.session import Event, Recorder, Sample, Sampler, SamplerSpec
 from paddock.session.children import Children, RouterPoller
+from paddock.session.detectors import DetectorWatch
 from paddock.store import SessionStart
 from paddock.text import Text
 from paddock.work.listeners import Listening, listening
 from paddock.work.model import Preview
+from paddock.work.observing import expectation_of
 from paddock.work.starting import batching_of
 
 if TYPE_CHECKING:
     from paddock.server.client import Answer
+    from paddock.session.detectors import Finding
     from paddock.session.sampler import ServerClient
     from paddock.work.run import RunListener
     from paddock.work.workspace import Workspace
@@ -47,9 +50,7 @@ class Watched:
     log_path = None
     proxy = None
     fit_outcome = None
-    detectors = None
     ended_at = None
-    findings = ()
 
     def __init__(self, workspace: Workspace, url: str, key: str | None, record: bool, *, insecure: bool = False,
                  listener: RunListener | None = None) -> None:
@@ -78,6 +79,7 @@ class Watched:
         children = Children() if self.is_router and self._here is not None else None
         self.recorder = Recorder((lambda row: database.row(session_id, row)) if database and session_id else _nowhere,
                                  children=children, batching=batching_of(self.preview.plan, address))
+        self.detectors = DetectorWatch(self.recorder, lambda: expectation_of(self.preview, placed=False), foreign=True)
         self._sampler = self._make_sampler(children)
         self._sampler.start()
 
@@ -124,6 +126,11 @@ class Watched:
         return workspace.database.start_session(start)
 
     # -- what it is, as of a run
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Why it is degraded now, as far as its figures tell."""
+        return self.detectors.findings
 
     @property
     def state(self) -> State:
@@ -183,7 +190,7 @@ class Watched:
 
     def _on_row(self, row: Sample | Event) -> None:
         """From the sampler's thread; notes when the server falls silent, and when it speaks again."""
-        self.recorder.on_row(row)
+        self.detectors.on_row(row)
         if isinstance(row, Event):
             return
         now = time.monotonic()
