@@ -77,14 +77,16 @@ class Node:
 class View:
     """Another look at a tensor's block (reshape, permute, slice). `size` is the span that a copy of it takes."""
 
-    __slots__ = ("base", "consumed", "ne", "size", "source", "type")
+    __slots__ = ("base", "consumed", "ne", "size", "source", "spread", "type")
 
-    def __init__(self, source: Tensor, ne: Shape4, size: int) -> None:
+    def __init__(self, source: Tensor, ne: Shape4, size: int, spread: bool = False) -> None:
         self.source = source
         self.base: Node = source.base
         self.type: int = source.type
         self.ne = ne
         self.size = size
+        self.spread = spread
+        """Its rows may not lie beside each other: a copy keeps that layout."""
         self.consumed = False
 
 
@@ -198,4 +200,4 @@ class Graph:
     @staticmethod
     def view(a: Tensor, ne0: int, ne1: int = 1, ne2: int = 1, ne3: int = 1, size: int | None = None) -> View:
         ne = ne0, ne1, ne2, ne3
-        return View(a, ne, bytes_of(a.type, ne) if size is None else size)
+        return View(a, ne, bytes_of(a.type, ne)) if size is None else View(a, ne, size, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paddock.fit.replay.nodes import EXPERT_MATMUL, FLASH, GATHER, MATMUL, REUSE, ROPE, Graph, Node, Tensor
+from paddock.fit.replay.nodes import EXPERT_MATMUL, FLASH, GATHER, MATMUL, REUSE, ROPE, Graph, Node, Tensor, View
 
 COPIES = 4
 """Copies of every input with pipeline parallelism (GGML_SCHED_MAX_COPIES)."""
@@ -12,6 +12,8 @@ _OFFLOAD_BATCH = 32
 _ENDLESS = 1 << 62
 _LEFT_OPEN = (ROPE, FLASH)
 _IN_PLACE = (REUSE, ROPE)
+_SPREAD = (0, 0, 0, 0)
+"""The shape of a copy that no result may take over: its rows do not lie as a result's would."""
 
 
 class Copy:
@@ -152,7 +154,8 @@ def split(graph: Graph, pipeline: bool) -> tuple[list[Node | Copy], list[Copy]]:
                 key = id(s), current
                 copy = made.get(key)
                 if copy is None:
-                    copy = made[key] = Node(0, (), s.type, s.ne, s.size)
+                    ne = _SPREAD if s.__class__ is View and s.spread else s.ne
+                    copy = made[key] = Node(0, (), s.type, ne, s.size)
                     copy.device = current
                     copy.is_output = pipeline
                     entry = Copy(s, copy)
