@@ -331,7 +331,9 @@ def test_a_line_through_the_points_needs_three() -> None:
     assert Cloud([0.0, 1.0, 2.0], [10.0, 9.0, 8.0]).line == (pytest.approx(10.0), pytest.approx(-1.0))
 
 
-@pytest.mark.parametrize(("name", "text"), [("report.html", "html of [4, 5]"), ("report.csv", "csv of [4, 5]")])
+@pytest.mark.parametrize(("name", "text"), [("report.html", "html of [4, 5]"), ("report.csv", "csv of [4, 5]"),
+                                           ("report.jsonl", "jsonl of [4, 5]"), ("report.json", "json of [4, 5]"),
+                                           ("report.htm", "html of [4, 5]")])
 def test_a_report_is_written_where_it_was_asked(qtbot, page: SessionsPage, tmp_path: Path, name: str, text: str,
                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paddock.desktop.pages.sessions.page.QFileDialog.getSaveFileName",

@@ -48,7 +48,8 @@ def test_a_session_comes_back_whole(database: Database) -> None:
     database.finish_session(number, "stopped", 0, "stopped on request", "last line \udcff")
     detail = database.session(number)
     assert detail.row.as_dict() == {"id": number, "start": START.start_utc, "end": detail.row.end, "state": "stopped",
-                                    "model": "x", "engine": "11434", "requests": 1, "generated_tokens": 45}
+                                    "model": "x", "engine": "11434", "requests": 1, "generated_tokens": 45,
+                                    "profile": START.profile, "note": None, "tags": []}
     assert detail.row.end is not None
     assert detail.requests[0] == done
     assert detail.events == (Event(0.1, "state", "ready", {"path": "/m/\udcff", "x": None}),)
@@ -336,3 +337,32 @@ def test_rows_that_keep_coming_do_not_put_the_commit_off(tmp_path: Path) -> None
             database.sample(session, sample(t))
             time.sleep(0.02)
         assert t < 400
+
+
+def test_marks_are_kept_found_and_taken_away(database: Database) -> None:
+    number = database.start_session(START)
+    database.tag(number, ("night  run", "fast", "fast", " "))
+    database.note(number, " first day ")
+    row = database.sessions()[0]
+    assert (row.tags, row.note) == (("night run", "fast"), "first day")
+    assert [r.id for r in database.sessions(search="night")] == [number]
+    assert database.sessions(search="morning") == []
+    database.tag(number, ())
+    database.note(number, "")
+    assert (database.sessions()[0].tags, database.sessions()[0].note) == ((), None)
+    with pytest.raises(AppError, match="no session 99"):
+        database.tag(99, ("x",))
+
+
+def test_the_oldest_make_room_but_not_those_that_are_marked_or_run(database: Database) -> None:
+    ids = [database.start_session(replace(START, start_utc=f"2026-01-0{day}T00:00:00.000+00:00"))
+           for day in range(1, 6)]
+    for number in ids[:-1]:
+        database.finish_session(number, "stopped", log_excerpt="x" * (1 << 20))
+    database.tag(ids[0], ("keep",))
+    before = database.used_bytes()
+    assert database.purge_to(before // (1 << 20) + 1) == 0
+    assert database.purge_to(2) == 2
+    assert sorted(r.id for r in database.sessions()) == [ids[0], ids[3], ids[4]]
+    assert database.used_bytes() < before
+    assert database.purge_to(1) == 0  # the last that is over stays

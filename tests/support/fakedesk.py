@@ -30,6 +30,7 @@ from paddock.text import Text
 from paddock.work import saving
 from paddock.work.ledger import Record
 from paddock.work.model import Preview
+from paddock.work.rpc_hosts import RpcHosts
 from paddock.work.opening import Opened, open_profile
 
 GIB = float(1 << 30)
@@ -348,6 +349,7 @@ class FakeWorkspace:
             self.profiles.save(Profile(name, Plan().with_("ctx-size", 8192)))
         self.notices: list[Text] = []
         self.runs = list(runs)
+        self.rpc = RpcHosts(self)  # type: ignore[arg-type]
         self.found = list(found)
         self.past = {detail.row.id: detail for detail in past}
         self.deleted: list[int] = []
@@ -367,6 +369,9 @@ class FakeWorkspace:
 
     def save_settings(self) -> None:
         self.saved += 1
+
+    def busy_endpoints(self) -> set[str]:
+        return set()
 
     def engines(self, refresh: bool = False) -> list[Engine]:
         return [self.engine_] if self._with_engine else []
@@ -430,8 +435,8 @@ class FakeWorkspace:
     def delete_session(self, session_id: int) -> None:
         self.deleted.append(session_id)
 
-    def report(self, ids: Sequence[int], requests_only: bool = False) -> str:
-        return f"{'csv' if requests_only else 'html'} of {list(ids)}"
+    def report(self, ids: Sequence[int], form: str = "html") -> str:
+        return f"{form} of {list(ids)}"
 
     def leftovers(self) -> list[Any]:
         return []

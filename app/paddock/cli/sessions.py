@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,9 @@ from paddock.cli.output import document, facts, line, note, table
 from paddock.errors import AppError
 from paddock.text import Text
 from paddock.units import bytes_text, count_text, number_text, seconds_text
+
+if TYPE_CHECKING:
+    from paddock.store import Database
 
 
 @click.group(invoke_without_command=True)
@@ -32,23 +36,25 @@ def _workspace(options: Globals) -> Any:
 
 
 @sessions.command("list")
+@click.argument("search", nargs=-1)
 @click.pass_obj
-def list_(options: Globals) -> int:
-    """All sessions, the newest first."""
+def list_(options: Globals, search: tuple[str, ...] = ()) -> int:
+    """All sessions, the newest first; with words, those that hold each of them (model, engine, profile, note, tag)."""
     workspace = _workspace(options)
     try:
-        rows = workspace.sessions()
+        rows = workspace.sessions(" ".join(search))
     finally:
         workspace.close()
     if options.json:
         document([r.as_dict() for r in rows])
         return 0
     if not rows:
-        note(Text("No session is recorded yet: each launch is."))
+        note(Text("No session holds these words.") if search else Text("No session is recorded yet: each launch is."))
         return 0
-    table([Text("Session"), Text("Start"), Text("State"), Text("Model"), Text("Requests"), Text("Generated")],
-          ((r.id, r.start, r.state, r.model, count_text(r.requests), count_text(r.generated_tokens)) for r in rows),
-          (4, 5))
+    table([Text("Session"), Text("Start"), Text("State"), Text("Model"), Text("Requests"), Text("Generated"),
+           Text("Tags and note")],
+          ((r.id, r.start, r.state, r.model, count_text(r.requests), count_text(r.generated_tokens),
+            " ".join((*(f"#{tag}" for tag in r.tags), r.note or ""))) for r in rows), (4, 5))
     return 0
 
 
@@ -91,24 +97,63 @@ def show(options: Globals, session: int) -> int:
 
 @sessions.command("export")
 @click.argument("session", type=click.IntRange(0, 2**63 - 1))
+@click.option("--form", type=click.Choice(["json", "jsonl", "csv", "series"]), default="json", show_default=True,
+              help="json: everything, samples included; jsonl, csv: one line a request; series: samples as CSV.")
 @click.option("-o", "--out", type=click.Path(), default="-", help="A file; default: stdout.")
 @click.pass_obj
-def export(options: Globals, session: int, out: str) -> int:
-    """Everything of a session as JSON, samples included."""
-    import json
-
+def export(options: Globals, session: int, form: str, out: str) -> int:
+    """A session as JSON, JSON lines or CSV. Kept texts of prompts and answers are left out."""
     workspace = _workspace(options)
     try:
-        whole = {**workspace.session(session).as_dict(), "series": workspace.series_dict(session)}
+        text = workspace.report([session], form)
     finally:
         workspace.close()
-    text = json.dumps(whole, ensure_ascii=False)
     if out == "-":
-        line(text)
+        line(text.removesuffix("\n"))
     else:
-        Path(out).write_text(text + "\n", encoding="utf-8")
+        _write(out, text)
         note(Text("Written to {path}.", path=out))
     return 0
+
+
+@sessions.command("tag")
+@click.argument("session", type=click.IntRange(0, 2**63 - 1))
+@click.argument("tags", nargs=-1)
+@click.pass_obj
+def tag(options: Globals, session: int, tags: tuple[str, ...]) -> int:
+    """Set a session's tags; none takes them away. A session with a tag or a note is never deleted by its age."""
+    return _marked(options, session, lambda database: database.tag(session, tags))
+
+
+@sessions.command("note")
+@click.argument("session", type=click.IntRange(0, 2**63 - 1))
+@click.argument("words", nargs=-1)
+@click.pass_obj
+def note_(options: Globals, session: int, words: tuple[str, ...]) -> int:
+    """Set a session's note; no words take it away."""
+    return _marked(options, session, lambda database: database.note(session, " ".join(words)))
+
+
+def _marked(options: Globals, session: int, change: Callable[[Database], None]) -> int:
+    workspace = _workspace(options)
+    try:
+        change(workspace.database)
+        row = workspace.session(session).row
+    finally:
+        workspace.close()
+    if options.json:
+        document(row.as_dict())
+    else:
+        note(Text("Session {id} is marked.", id=session) if row.tags or row.note
+             else Text("Session {id} has no tag and no note now.", id=session))
+    return 0
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise AppError(Text("{path} cannot be written.", path=path), why=error.strerror) from error
 
 
 @sessions.command("delete")
@@ -128,19 +173,17 @@ def delete(options: Globals, session: int) -> int:
 @click.command()
 @click.argument("session", type=click.IntRange(0, 2**63 - 1), nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(dir_okay=False), required=True, metavar="FILE.html",
-              help="The page; FILE.csv writes the requests instead.")
+              help="The page; FILE.csv or FILE.jsonl writes the requests instead, FILE.json everything.")
 @click.pass_obj
 def report(options: Globals, session: tuple[int, ...], out: str) -> int:
     """One self-contained page of a session, or of several side by side. No key, user name or prompt is in it."""
     workspace = _workspace(options)
     try:
-        text = workspace.report(session, requests_only=out.lower().endswith(".csv"))
+        form = Path(out).suffix.lower().lstrip(".")
+        text = workspace.report(session, form if form in ("csv", "jsonl", "json") else "html")
     finally:
         workspace.close()
-    try:
-        Path(out).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise AppError(Text("{path} cannot be written.", path=out), why=error.strerror) from error
+    _write(out, text)
     if options.json:
         document({"path": out, "sessions": list(session), "bytes": len(text.encode())})
     else:

@@ -6,6 +6,6 @@ whoever asks writes the file. Keys, user names and prompt texts are left out.
 
 from paddock.report.model import SessionData
 from paddock.report.page import page
-from paddock.report.tables import requests_csv, series_csv
+from paddock.report.tables import requests_csv, requests_jsonl, series_csv
 
-__all__ = ["SessionData", "page", "requests_csv", "series_csv"]
+__all__ = ["SessionData", "page", "requests_csv", "requests_jsonl", "series_csv"]

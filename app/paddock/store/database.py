@@ -8,7 +8,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +19,7 @@ from paddock.hardware.model import DeviceReading, Reading
 from paddock.session.model import Event, Request, Sample, SlotSample
 from paddock.session.proxy import Exchange
 from paddock.session.series import Series
-from paddock.store import reading
+from paddock.store import keeping, reading
 from paddock.store.planform import plan_table
 from paddock.store.rows import SessionDetail, SessionRow, SessionStart, now_utc
 from paddock.store.schema import connect_read_only, open_database
@@ -287,7 +287,17 @@ class Database:
         self._update(session_id, actual=to_json(actual))
 
     def note(self, session_id: int, note: str) -> None:
-        self._update(session_id, note=note)
+        """The person's words about it, in place of the last ones; committed when this returns. AppError: no such id."""
+        self._change(session_id, "note", _value(note.strip()) or None)
+
+    def tag(self, session_id: int, tags: Iterable[str]) -> None:
+        """Its tags, in place of the last ones; as `note`."""
+        self._change(session_id, "tags", keeping.tags_json(map(_value, tags)))
+
+    def _change(self, session_id: int, column: str, value: str | None) -> None:
+        sql = f"UPDATE session SET {column} = ? WHERE id = ?"
+        if self._wait_for(lambda c: c.execute(sql, (value, session_id)).rowcount) == 0:
+            raise AppError(Text("There is no session {id}.", id=session_id))
 
     def _update(self, session_id: int, **columns: Any) -> None:
         sql = f"UPDATE session SET {', '.join(f'{name} = ?' for name in columns)} WHERE id = ?"
@@ -315,9 +325,17 @@ class Database:
         return list(self._wait_for(reading.mark_interrupted))
 
     def purge(self, days: int) -> int:
-        """Delete sessions that ended more than `days` ago; returns how many."""
-        sql = "DELETE FROM session WHERE end_utc IS NOT NULL AND julianday(end_utc) < julianday('now') - ?"
-        return int(self._wait_for(lambda c: c.execute(sql, (days,)).rowcount))
+        """Delete sessions that ended more than `days` ago, but those with a note or a tag; returns how many."""
+        return int(self._wait_for(lambda c: keeping.purge(c, days)))
+
+    def purge_to(self, mib: int) -> int:
+        """Delete the oldest sessions, but those with a note or a tag, until the rest takes `mib` MiB or less."""
+        return int(self._wait_for(lambda c: keeping.purge_to(c, mib)))
+
+    def used_bytes(self) -> int:
+        """What the recorded sessions take."""
+        with closing(connect_read_only(self.path)) as c:
+            return keeping.used_bytes(c)
 
     def write(self, work: Work) -> Any:
         """Run `work(connection)` in the writer thread inside a transaction and wait: for rows of other rooms."""
@@ -347,7 +365,7 @@ class Database:
     # Reading: each call on a connection of its own, from any thread, beside the writer
 
     def sessions(self, limit: int | None = None, search: str = "") -> list[SessionRow]:
-        """Newest first. `search`: every word occurs in model, engine, profile, label, note, state or id."""
+        """Newest first. `search`: every word occurs in model, engine, profile, label, note, tags, state or id."""
         with closing(connect_read_only(self.path)) as c:
             return reading.sessions(c, limit, search)
 

@@ -25,7 +25,7 @@ SELECT s.*, (SELECT count(*) FROM request r WHERE r.session_id = s.id AND NOT r.
        (SELECT coalesce(sum(r.generated_tokens), 0) FROM request r WHERE r.session_id = s.id) AS generated_tokens
 FROM session s
 """
-_SEARCHED = ("model", "engine", "profile", "label", "note", "state", "id", "model_identity")
+_SEARCHED = ("model", "engine", "profile", "label", "note", "tags", "state", "id", "model_identity")
 _PHASE = "CASE phase WHEN 'idle' THEN 0 WHEN 'prompt' THEN 1 ELSE 2 END"
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,7 +49,7 @@ def _session_row(row: sqlite3.Row) -> SessionRow:
         id=row["id"], start=row["start_utc"], end=row["end_utc"], state=row["state"], model=row["model"],
         engine=row["engine"], requests=row["requests"], generated_tokens=row["generated_tokens"],
         profile=row["profile"], model_identity=row["model_identity"], label=row["label"], note=row["note"],
-        exit_code=row["exit_code"], reason=row["reason"])
+        exit_code=row["exit_code"], reason=row["reason"], tags=tuple(_json(row["tags"]) or ()))
 
 
 def session(connection: sqlite3.Connection, session_id: int) -> SessionDetail:

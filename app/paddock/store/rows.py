@@ -74,11 +74,12 @@ class SessionRow:
     note: str | None = None
     exit_code: int | None = None
     reason: str | None = None
+    tags: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The form of `sessions list --json`."""
-        keys = ("id", "start", "end", "state", "model", "engine", "requests", "generated_tokens")
-        return {key: getattr(self, key) for key in keys}
+        keys = ("id", "start", "end", "state", "model", "engine", "requests", "generated_tokens", "profile", "note")
+        return {key: getattr(self, key) for key in keys} | {"tags": list(self.tags)}
 
 
 @dataclass(frozen=True)

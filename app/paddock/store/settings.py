@@ -41,6 +41,8 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     opengl_plots: bool = False
     keep_sessions_days: int = 0
     """0: for ever."""
+    keep_sessions_mib: int = 0
+    """The database's size; 0: no limit."""
     log_cap_mib: int = 64
     keep_serving: bool = False
     restart_limit: int = 0

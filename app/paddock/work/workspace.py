@@ -27,7 +27,7 @@ from paddock.store import ledger as stored_ledger
 from paddock.store.defaults import Defaults
 from paddock.store.rows import SessionRow
 from paddock.text import Text
-from paddock.work import asking, engine_fit, ledger, opening, previewing, resolving, saving
+from paddock.work import asking, engine_fit, ledger, opening, previewing, reporting, resolving, saving
 from paddock.work.conditions import reachable
 from paddock.work.engine_fit import EngineFit
 from paddock.work.ledger import Record
@@ -86,6 +86,8 @@ class Workspace:
                 self._database.mark_interrupted()
                 if self.settings.keep_sessions_days > 0:
                     self._database.purge(self.settings.keep_sessions_days)
+                if self.settings.keep_sessions_mib > 0:
+                    self._database.purge_to(self.settings.keep_sessions_mib)
             return self._database
 
     # -- engines and machine
@@ -373,13 +375,10 @@ class Workspace:
             out[name] = [None if v != v else v for v in values.tolist()]
         return out
 
-    def report(self, session_ids: Sequence[int], requests_only: bool = False) -> str:
-        """A self-contained HTML page of these sessions, or their requests as CSV. AppError for an unknown one."""
-        from paddock import report
-
-        data = [report.SessionData(self.session(i).as_dict(), self.series_dict(i), str(Path.home()))
-                for i in session_ids]
-        return report.requests_csv(data) if requests_only else report.page(data)
+    def report(self, session_ids: Sequence[int], form: str = "html") -> str:
+        """These sessions as html (one self-contained page), csv or jsonl (their requests), series (the first one's
+        samples as csv) or json (everything). AppError for an unknown session."""
+        return reporting.written(self, session_ids, form)
 
     def delete_session(self, session_id: int) -> None:
         """For good."""

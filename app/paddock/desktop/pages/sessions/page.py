@@ -244,12 +244,12 @@ class SessionsPage(QFrame):
     @Slot(list)
     def ask_report(self, ids: list[int]) -> None:
         """Where to write the report; the kind follows from the name's end."""
-        kinds = tr("Web page (*.html);;Requests as a table (*.csv)")
+        kinds = tr("Web page (*.html);;Requests as a table (*.csv);;Requests as JSON lines (*.jsonl);;Everything (*.json)")
         name = "paddock-" + "-".join(str(i) for i in ids) + ".html"
         path, kind = QFileDialog.getSaveFileName(self, tr("Save the report"), name, kinds)
         if path:
             if not Path(path).suffix:
-                path += ".csv" if "csv" in kind else ".html"
+                path += next((end for end in (".csv", ".jsonl", ".json") if f"*{end})" in kind), ".html")
             self.write_report(ids, Path(path))
 
     def write_report(self, ids: list[int], path: Path) -> None:
@@ -257,7 +257,8 @@ class SessionsPage(QFrame):
         workspace = self.desk.workspace
 
         def write() -> Path:
-            text = workspace.report(ids, requests_only=path.suffix.lower() == ".csv")
+            end = path.suffix.lower().lstrip(".")
+            text = workspace.report(ids, end if end in ("csv", "jsonl", "json") else "html")
             try:
                 path.write_text(text, "utf-8")
             except OSError as error:
