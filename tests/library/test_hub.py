@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,31 @@ def test_a_search_finds_repositories_the_most_downloaded_first(server: FakeHub) 
 def test_nothing_is_sent_before_somebody_asks(server: FakeHub) -> None:
     Hub(server.url, token="hf_good")
     assert server.requests == []
+
+
+def test_every_request_is_one_that_was_asked_for(server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """huggingface_hub asks for a list of programs when it makes its own headers."""
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
+    monkeypatch.setattr("huggingface_hub.utils._detect_agent._registry", None)
+    server.add("ada/Tiny", {"Tiny-Q8_0.gguf": tiny()})
+    hub = Hub(server.url, token="hf_good")
+    repository = hub.repository("ada/Tiny")
+    hub.search("tiny")
+    hub.metadata(repository, repository.choices[0].files[0])
+    assert [(method, path.partition("?")[0]) for method, path, _ in server.requests] == [
+        ("GET", "/api/models/ada/Tiny"), ("GET", "/api/models"),
+        ("HEAD", f"/ada/Tiny/resolve/{repository.commit}/Tiny-Q8_0.gguf")]
+
+
+def test_size_and_hash_of_a_file_are_those_of_its_content(server: FakeHub) -> None:
+    data = tiny()
+    server.add("ada/Tiny", {"Tiny-Q8_0.gguf": data})
+    hub = Hub(server.url)
+    repository = hub.repository("ada/Tiny")
+    for redirect in (True, False):
+        server.manners.redirect = redirect
+        told = hub.metadata(repository, repository.choices[0].files[0])
+        assert (told.size, told.etag) == (len(data), hashlib.sha256(data).hexdigest())
 
 
 def test_a_repository_is_told_by_its_quantisations_with_sizes(server: FakeHub) -> None:

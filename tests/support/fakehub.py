@@ -34,15 +34,22 @@ class Repo:
     gated: bool = False
     private: bool = False
     commit: str = "c0ffee" + "0" * 34
+    _hashes: dict[str, str] = field(default_factory=dict)
+
+    def sha256(self, name: str) -> str:
+        """Of the content that the file had when it was first asked for; `files` is replaced whole by a new commit."""
+        if name not in self._hashes:
+            self._hashes[name] = hashlib.sha256(self.files[name]).hexdigest()
+        return self._hashes[name]
 
     def info(self, blobs: bool) -> dict[str, Any]:
         siblings = []
         for name, data in self.files.items():
             item: dict[str, Any] = {"rfilename": name}
             if blobs:
-                item |= {"size": len(data), "blobId": hashlib.sha1(data).hexdigest()}
+                item |= {"size": len(data), "blobId": "b" * 40}
                 if name.endswith(".gguf"):
-                    item["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
+                    item["lfs"] = {"sha256": self.sha256(name), "size": len(data), "pointerSize": 134}
             siblings.append(item)
         return {"_id": "0" * 24, "id": self.id, "modelId": self.id, "sha": self.commit, "private": self.private,
                 "gated": "auto" if self.gated else False, "downloads": self.downloads, "likes": self.likes,
@@ -194,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         data = repo.files[file]
         about = {"X-Repo-Commit": repo.commit, "X-Linked-Size": str(len(data)), "Accept-Ranges": "bytes",
-                 "X-Linked-Etag": f'"{hashlib.sha256(data).hexdigest()}"', "ETag": '"0123456789abcdef"'}
+                 "X-Linked-Etag": f'"{repo.sha256(file)}"', "ETag": '"0123456789abcdef"'}
         if self.server.hub.manners.redirect:
             self._head(302, {**about, "Location": f"{self.server.hub.storage}/{name}/{file}", "Content-Length": "0"})
         else:

@@ -45,8 +45,8 @@ def search(options: Globals, words: tuple[str, ...], limit: int) -> int:
         note(Text("Hugging Face has no GGUF repository for these words. Try fewer of them."))
         return 0
     table([Text("Repository"), Text("Downloads"), Text("Likes"), Text("Changed"), ""],
-          ((f.id, count_text(f.downloads), count_text(f.likes), (f.updated or "")[:10], Text("gated") if f.gated else "")
-           for f in found), (1, 2))
+          ((f.id, count_text(f.downloads), count_text(f.likes), (f.updated or "")[:10],
+            Text("gated") if f.gated else "") for f in found), (1, 2))
     note(Text("Look into one: paddock models show OWNER/NAME"))
     return 0
 

@@ -31,7 +31,7 @@ _PHOSPHOR = {
     "lightbulb": "lightbulb", "equal": "equals", "check": "check", "minus": "minus", "terminal": "terminal",
     "arrow-up": "arrow-up", "arrow-down": "arrow-down", "arrow-left": "arrow-left", "arrow-right": "arrow-right",
     "chevron-up": "caret-up", "chevron-down": "caret-down", "chevron-left": "caret-left",
-    "chevron-right": "caret-right",
+    "chevron-right": "caret-right", "pause": "pause", "cloud": "cloud", "cloud-off": "cloud-slash", "key": "key",
 }
 _OWN = ("paddock", "boxes", "cable", "clipboard-paste", "circle-dot")
 

@@ -55,8 +55,8 @@ class HubDesk:
 
     @property
     def hub(self) -> Hub:
-        """The hub with the token of now."""
-        return Hub(self._environ.get("HF_ENDPOINT") or None, self._token())
+        """The hub; the token is looked up when a request is made."""
+        return Hub(self._environ.get("HF_ENDPOINT") or None, self._token)
 
     def _token(self) -> str | None:
         reference = self._workspace.settings.hugging_face_token

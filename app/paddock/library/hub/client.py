@@ -6,7 +6,9 @@ import importlib
 import string
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
 
 from paddock import __version__
 from paddock.errors import AppError
@@ -17,13 +19,19 @@ from paddock.library.hub.model import Choice, Found, RemoteFile, Repository
 from paddock.library.hub.ranges import RangeFile
 from paddock.text import Text
 
-if TYPE_CHECKING:
-    from huggingface_hub import HfFileMetadata
-
 DEFAULT_ENDPOINT = "https://huggingface.co"
 PATIENCE_S = 10.0
 _MOST_ANSWER = 64 << 20
+_MOST_REDIRECTS = 4
 _NAME = frozenset(string.ascii_letters + string.digits + "-_.")
+
+
+@dataclass(frozen=True)
+class RemoteState:
+    """A file as the hub gives it out now. `etag`: its SHA-256 (hex) for model files, another hash for small ones."""
+
+    size: int | None
+    etag: str
 
 
 class OfflineError(AppError):
@@ -33,11 +41,13 @@ class OfflineError(AppError):
 class Hub:
     """One hub with one token. Nothing is sent before a method is called; methods may be called from any thread.
 
-    `endpoint`: another address than huggingface.co (HF_ENDPOINT). `token`: what the person gave; without one,
-    what `huggingface-cli login` or HF_TOKEN left on this machine is used, as every program of Hugging Face does.
+    `endpoint`: another address than huggingface.co (HF_ENDPOINT). `token`: what the person gave, or what gives it when
+    a request is made (a keyring may take its time); without one, what `huggingface-cli login` or HF_TOKEN left on this
+    machine is used, as every program of Hugging Face does.
     """
 
-    def __init__(self, endpoint: str | None = None, token: str | None = None, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, endpoint: str | None = None, token: str | Callable[[], str | None] | None = None,
+                 patience_s: float = PATIENCE_S) -> None:
         self.endpoint = (endpoint or DEFAULT_ENDPOINT).rstrip("/")
         self._token = token
         self.patience_s = patience_s
@@ -48,10 +58,15 @@ class Hub:
         return self.endpoint.partition("://")[2] or self.endpoint
 
     def headers(self) -> dict[str, str]:
-        """Of every request: who asks, and the token if there is one."""
-        tools = hub_tools()
-        token = self._token or tools.get_token()
-        return dict(tools.build_hf_headers(token=token or False, library_name="paddock", library_version=__version__))
+        """Of every request: who asks, and the token if there is one.
+
+        Ours, because huggingface_hub's own (`build_hf_headers`, and all that use it) first fetch a list from the hub
+        to say which other program this one is run by: a request that nobody asked for.
+        """
+        given = self._token() if callable(self._token) else self._token
+        token = given or hub_tools().get_token()
+        headers = {"user-agent": f"paddock/{__version__}"}
+        return {**headers, "authorization": f"Bearer {token}"} if token else headers
 
     def search(self, words: str, limit: int = 30) -> list[Found]:
         """Repositories with GGUF files, the most downloaded first."""
@@ -91,17 +106,23 @@ class Hub:
 
     def url(self, repository: Repository, file: RemoteFile) -> str:
         """Where a file of this commit is given out."""
-        from huggingface_hub import hf_hub_url
+        return f"{self.endpoint}/{repository.id}/resolve/{quote(repository.commit, safe='')}/{quote(file.path)}"
 
-        return hf_hub_url(repository.id, file.path, revision=repository.commit, endpoint=self.endpoint)
-
-    def metadata(self, repository: Repository, file: RemoteFile) -> HfFileMetadata:
-        """Size, content's hash and place of a file, by one HEAD request."""
-        from huggingface_hub import get_hf_file_metadata
-
+    def metadata(self, repository: Repository, file: RemoteFile) -> RemoteState:
+        """Size and content's hash of a file now, by one HEAD request (a redirect to the storage is not followed)."""
+        tools, url = hub_tools(), self.url(repository, file)
+        headers = {**self.headers(), "accept-encoding": "identity"}
         with self.said(repository.id):
-            return get_hf_file_metadata(self.url(repository, file), headers=self.headers(), token=False,
-                                        timeout=self.patience_s, endpoint=self.endpoint)
+            for _ in range(_MOST_REDIRECTS):
+                answer = tools.get_session().head(url, headers=headers, timeout=self.patience_s, follow_redirects=False)
+                tools.hf_raise_for_status(answer)
+                place = answer.headers.get("location", "")
+                if not (300 <= answer.status_code < 400 and place.startswith("/")):
+                    break
+                url = self.endpoint + place  # the repository was renamed
+            size = answer.headers.get("x-linked-size") or ("" if place else answer.headers.get("content-length", ""))
+            etag = answer.headers.get("x-linked-etag") or answer.headers.get("etag", "")
+        return RemoteState(int(size) if size.isdigit() else None, etag.removeprefix("W/").strip('"'))
 
     @contextmanager
     def stream(self, url: str, start: int, end: int | None, what: str) -> Iterator[Any]:
@@ -109,9 +130,9 @@ class Hub:
         is followed without the token. OfflineError, AppError."""
         tools = hub_tools()
         last = "" if end is None else str(end)
-        headers = {**self.headers(), "Accept-Encoding": "identity"}
+        headers = {**self.headers(), "accept-encoding": "identity"}
         if start or end is not None:
-            headers["Range"] = f"bytes={start}-{last}"
+            headers["range"] = f"bytes={start}-{last}"
         with self.said(what), tools.get_session().stream("GET", url, headers=headers, timeout=self.patience_s,
                                                          follow_redirects=True) as answer:
             if answer.is_error:
@@ -153,7 +174,7 @@ class Hub:
 
 
 def hub_tools() -> Any:
-    """huggingface_hub's session, headers and errors; loaded when first needed, since it takes a while."""
+    """huggingface_hub's session, token and errors; loaded when first needed, since it takes a while."""
     return importlib.import_module("huggingface_hub.utils")
 
 

@@ -1,8 +1,8 @@
 """Files brought here: with a check of the space, progress, pause, resume, and the hash of what came.
 
-huggingface_hub finds the place and the hash of a file (one HEAD request) and carries the bytes in its session; the loop
-is ours, because its own downloads start from nothing after a pause (since 1.0 each has a new temporary name) and answer
-to a wish to stop only every ten megabytes.
+The bytes come over huggingface_hub's session (its proxies and certificates). The loop is ours, because its own
+downloads start from nothing after a pause (since 1.0 each has a new temporary name) and heed a wish to stop every ten
+megabytes only.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from paddock.errors import AppError
-from paddock.library.hub.client import Hub, OfflineError
+from paddock.library.hub.client import Hub, OfflineError, RemoteState
 from paddock.library.hub.model import RemoteFile, Repository
 from paddock.text import Text
 from paddock.units import bytes_text
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfFileMetadata
 
 PART = ".incomplete"
 """Behind the name while it comes; the library lists such a file as an unfinished download."""
@@ -156,7 +153,7 @@ class Download:
         except OSError as error:
             raise _disk_error(job, error) from error
 
-    def _prepare(self, job: _Job, about: HfFileMetadata) -> None:
+    def _prepare(self, job: _Job, about: RemoteState) -> None:
         """Go on with what is here only if it is of the same content."""
         wanted = {"repository": self.repository.id, "commit": self.repository.commit, "file": job.file.path,
                   "etag": about.etag, "size": about.size}
@@ -244,6 +241,12 @@ class Sink:
         self._file.seek(0)
         self._file.truncate()
         self.digest, self.size = hashlib.sha256(), 0
+
+
+def discard_part(part: Path) -> None:
+    """Remove an unfinished file and the note beside it."""
+    for path in (part, part.with_name(part.name.removesuffix(PART) + NOTE)):
+        path.unlink(missing_ok=True)
 
 
 def pending(note: Path) -> dict[str, Any]:

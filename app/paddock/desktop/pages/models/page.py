@@ -12,11 +12,21 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QFrame, QSplitter, QStacke
 from paddock.desktop import bridge
 from paddock.desktop.pages.launch.first import FirstSteps
 from paddock.desktop.pages.models.fits import Fits
+from paddock.desktop.pages.models.hub import HubPane
 from paddock.desktop.pages.models.inspector import Inspector
 from paddock.desktop.pages.models.rows import ROW_ROLE, ModelRow, ModelsFilter, ModelsModel, row_of, told_apart
 from paddock.desktop.pages.models.view import ModelsView
 from paddock.desktop.pages.searching import SearchEdit
-from paddock.desktop.parts.basic import Label, button, column, panel, row, rule, tool_button
+from paddock.desktop.parts.basic import (
+    Label,
+    button,
+    column,
+    panel,
+    row,
+    rule,
+    shorten_button,
+    tool_button,
+)
 from paddock.desktop.parts.blocks import EmptyState, PageHeader, ProgressLine, Segments
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -45,7 +55,7 @@ class ModelsPage(QFrame):
         self.fits = Fits(desk.workspace, self)
         self.fits.fitted.connect(self._fitted)
         self._compact: bool | None = None
-        self._asked = False
+        self._asked = self._on_hub = False
         self._build()
         self._typed = QTimer(self)
         self._typed.setSingleShot(True)
@@ -88,7 +98,9 @@ class ModelsPage(QFrame):
         self._waiting = EmptyState("boxes", tr("Looking for model files"),
                                    tr("Folders, the Hugging Face cache, LM Studio and Ollama are read."))
         self.pages = QStackedWidget()
-        for page in (self._waiting, self._splitter, self._single, self.first_run):
+        self.hub = HubPane(self.desk)
+        self.hub.left.connect(self.show_list)
+        for page in (self._waiting, self._splitter, self._single, self.first_run, self.hub):
             self.pages.addWidget(page)
         layout = column(self.header, self.pages, gap=0)
         layout.setStretch(1, 1)
@@ -107,7 +119,10 @@ class ModelsPage(QFrame):
         self._add = button(tr("Add folder…"), "folder-plus", self.add_folder)
         self._add_small = tool_button("folder-plus", tr("Add folder…"), self.add_folder, quiet=False, small=False)
         self._again = tool_button("refresh-cw", tr("Look again"), self.desk.scan, quiet=False, small=False)
-        for part in (self.choice, self.search, self.places, self._add, self._add_small, self._again):
+        self._find = button(tr("Hugging Face"), "cloud", self.show_hub)
+        self._find.setAccessibleName(tr("Find on Hugging Face"))
+        self._find.setToolTip(tr("Search there and download. Nothing is sent before you search."))
+        for part in (self.choice, self.search, self.places, self._find, self._add, self._add_small, self._again):
             self.header.right.addWidget(part)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self._focus_search)
 
@@ -124,15 +139,31 @@ class ModelsPage(QFrame):
         self._show_pages()
         self._work_out()
 
+    @Slot()
+    def show_hub(self) -> None:
+        """The search on Hugging Face in place of the list."""
+        self._on_hub = True
+        self._show_pages()
+        self.hub.words.setFocus()
+
+    @Slot()
+    def show_list(self) -> None:
+        """The files of this machine."""
+        self._on_hub = False
+        self._show_pages()
+
     def _show_pages(self) -> None:
-        """List, first run, or "looking"."""
-        if self.model.rowCount():
+        """Hub, list, first run, or "looking"."""
+        if self._on_hub:
+            self.pages.setCurrentWidget(self.hub)
+        elif self.model.rowCount():
             self.pages.setCurrentWidget(self._single if self._compact else self._splitter)
         elif self.desk.entries is None:
             self.pages.setCurrentWidget(self._waiting)
         else:
             self.pages.setCurrentWidget(self.first_run)
-        there = bool(self.model.rowCount())
+        there = bool(self.model.rowCount()) and not self._on_hub
+        self._find.setVisible(not self._on_hub)
         self.places.setVisible(there)
         self.search.setVisible(there)
         self.choice.setVisible(there and bool(self._compact))
@@ -200,6 +231,7 @@ class ModelsPage(QFrame):
 
     def show_item(self, path: object) -> None:
         """Another page points at a file."""
+        self.show_list()
         self._show_all()
         self._choose(Path(str(path)))
 
@@ -276,7 +308,9 @@ class ModelsPage(QFrame):
         self._compact = compact
         self._add.setVisible(not compact)
         self._add_small.setVisible(compact)
-        self.search.setFixedWidth(theme().px(170 if compact else 290))
+        self.search.setFixedWidth(theme().px(170 if compact else 270))
+        self.hub.arrange(compact)
+        shorten_button(self._find, tr("Hugging Face"), compact)
         for part in (self._list, self.inspector):
             if compact:
                 self._single.addWidget(part)

@@ -20,7 +20,6 @@ from paddock.desktop.pages.sessions.rows import (
     SPEED,
     START,
     STATE,
-    Index,
     SessionsModel,
     Shown,
 )
