@@ -2,7 +2,8 @@
 """Compare the catalogue of options with what engines say in their --help: what is new, gone, changed.
 
     update_options.py [ENGINE|HELP.txt]…   programs, or texts that their --help printed; default: all engines found
-    update_options.py --table              all options and their groups, as a Markdown table
+    update_options.py --table              all options and where each lives, as a Markdown table
+    update_options.py --retired            options of older builds and what took their place
 
 Exit 1 where an engine has an option or a spelling that the catalogue lacks; the rest is only told.
 """
@@ -17,7 +18,8 @@ if str(ROOT / "app") not in sys.path:
     sys.path.insert(0, str(ROOT / "app"))
 
 from paddock.engine import EngineOption, find, parse_help, probe  # noqa: E402
-from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, Kind, Option  # noqa: E402
+from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, Group, Kind, Option  # noqa: E402
+from paddock.launch.catalogue.advice import ADVICE  # noqa: E402
 from paddock.launch.variables import VARIABLES  # noqa: E402
 
 WORDS = {"enabled": "on", "true": "on", "disabled": "off", "false": "off"}
@@ -118,25 +120,72 @@ def read(path: Path) -> tuple[str, Sequence[EngineOption], bool]:
     return engine.name, engine.options, engine.flags_verified
 
 
+PAGES = ROOT / "app" / "paddock" / "desktop" / "pages" / "launch"
+
+
+def places() -> dict[str, list[str]]:
+    """Option id -> the parts of the page Launch that have a control of its own for it, read from their sources."""
+    found: dict[str, list[str]] = {}
+    for name, files in (("Basic", PAGES.glob("*.py")), ("Placement", (PAGES / "placement").glob("*.py"))):
+        text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(files))
+        for option in CATALOGUE:
+            word = rf"\"{re.escape(option.id)}\""
+            # A word alone may mean something else there: it counts where a plan is asked or edited with it.
+            if re.search(word if "-" in option.id else rf"(?:find|get|with_|without|is_on|integer)\([^)]*{word}", text):
+                found.setdefault(option.id, []).append(name)
+    return found
+
+
+def takes(option: Option) -> str:
+    """What follows it: the choices, or the kind with its range and unit."""
+    if option.is_switch:
+        return "on, off" if option.negations else "on"
+    if option.choices:
+        return " ".join(option.choices)
+    low, high = (None if bound is None else f"{bound:g}" for bound in (option.low, option.high))
+    span = f" {low or '…'} to {high or '…'}" if low is not None or high is not None else ""
+    return f"{option.kind}{span}{f' {option.unit}' if option.unit is not None else ''}"
+
+
 def table() -> str:
-    """Every option with its group, kind and default, then the variables."""
-    lines = ["| group | option | flags | takes | default |", "|---|---|---|---|---|"]
+    """Every option with where it lives, what it takes and what it is for; then the variables."""
+    lines = ["| group in All options | also on | option | flags | takes | default | variable | what it does | when |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    also = places()
     for group, heading in GROUP_NAMES.items():
         for option in CATALOGUE:
             if option.group is group:
-                off = f" / `{option.negations[0]}`" if option.negations else ""
-                takes = " ".join(option.choices) if option.choices else str(option.kind)
-                default = (option.default or "").replace("|", "\\|")
-                lines.append(f"| {heading} | {option.label} | `{', '.join(option.names)}`{off} | {takes} | {default} |")
+                off = f" / `{', '.join(option.negations)}`" if option.negations else ""
+                where = str(heading) if group is not Group.PROGRAM else "none: it prints something and ends"
+                lines.append(row(where, ", ".join(also.get(option.id, ())), str(option.label),
+                                 f"`{', '.join(option.names)}`{off}", takes(option), option.default or "",
+                                 option.env or "", str(option.help), str(ADVICE.get(option.id, ""))))
     for variable in VARIABLES:
-        takes = " ".join(variable.choices) or "text"
-        lines.append(f"| Environment | {variable.label} | `{variable.name}` | {takes} | {variable.default or ''} |")
+        lines.append(row("Environment", "", str(variable.label), f"`{variable.name}`",
+                         " ".join(variable.choices) or "text", variable.default or "", variable.name,
+                         str(variable.help), str(variable.danger or "")))
     return "\n".join(lines)
 
 
+def retired() -> str:
+    """What older builds had, and what says the same today. An engine that lists them only to refuse them has them too."""
+    lines = ["| option | flags | takes | variable | what became of it |", "|---|---|---|---|---|"]
+    for option in CATALOGUE.options:
+        if option.retired:
+            moved = ", ".join(CATALOGUE[name].names[0] + (f" {value}" if value else "") for name, value in option.moved)
+            lines.append(row(str(option.label), f"`{', '.join(option.names)}`", takes(option), option.env or "",
+                             f"Use {moved}." if moved else str(option.help)))
+    return "\n".join(lines)
+
+
+def row(*cells: str) -> str:
+    """One line of the table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
 def main(arguments: Sequence[str]) -> int:
-    if "--table" in arguments:
-        print(table())
+    if "--table" in arguments or "--retired" in arguments:
+        print(table() if "--table" in arguments else retired())
         return 0
     paths = [Path(a) for a in arguments] or [candidate.path for candidate in find()]
     if not paths:

@@ -60,3 +60,18 @@ def test_the_table_has_every_option_once(script: ModuleType, capsys: pytest.Capt
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + len(script.CATALOGUE) + len(script.VARIABLES)
     assert sum("`-ctk, --cache-type-k`" in line for line in lines) == 1
+
+
+def test_the_table_says_where_an_option_lives_and_when_one_changes_it(script: ModuleType) -> None:
+    line = next(line for line in script.table().splitlines() if "`-ts, --tensor-split`" in line)
+    assert "| Multi-GPU | Basic, Placement |" in line
+    assert str(script.ADVICE["tensor-split"]) in line
+    assert "| Embeddings" not in script.table() or "Placement | Embeddings" not in script.table()
+
+
+def test_the_retired_options_name_what_took_their_place(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main(["--retired"]) == 0
+    out = capsys.readouterr().out
+    assert "`--mlock`" in out
+    assert "Use -lm mlock." in out
+    assert len(out.splitlines()) == 2 + sum(o.retired for o in script.CATALOGUE.options)
