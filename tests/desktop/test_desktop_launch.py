@@ -290,7 +290,7 @@ def test_the_profile_s_menu_renames_deletes_and_keeps_serving(qtbot, page: Launc
     assert planned.profiles.names == ["Talk"]
     monkeypatch.setattr(QMessageBox, "question", lambda *_a, **_k: QMessageBox.StandardButton.Yes)
     with qtbot.waitSignal(planned.profileChanged):
-        actions["Delete…"].trigger()
+        actions["Delete"].trigger()
     assert planned.profiles.names == []
 
 

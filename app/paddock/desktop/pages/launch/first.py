@@ -90,6 +90,7 @@ class FirstSteps(QScrollArea):
         desk.enginesChanged.connect(self.refresh)
         desk.machineChanged.connect(self.refresh)
         desk.modelsChanged.connect(self.refresh)
+        desk.profileChanged.connect(self.refresh)
         desk.scanStarted.connect(self._scanning)
         self.refresh()
 
@@ -106,6 +107,9 @@ class FirstSteps(QScrollArea):
                                    primary=True)
         self._model.body.addLayout(row(self.choose_model, self.open_file, self.add_folder, self.look, None))
         self._model.body.addWidget(self._progress)
+        self._saved = Label(tr("A profile that you saved can be opened at the top right."), "note", "text2", wrap=True)
+        self._saved.hide()
+        self._model.body.addWidget(self._saved)
         self._model.body.addWidget(Label(tr("A GGUF file can also be dropped on this window, and a command line pasted "
                                             "into the dock below."), "note", "text2", wrap=True))
 
@@ -125,6 +129,7 @@ class FirstSteps(QScrollArea):
         self._model.words.setText(self._model_words(found))
         self.choose_model.setVisible(found > 0)
         self.look.setVisible(desk.entries is None)
+        self._saved.setVisible(bool(desk.profiles.names))
         if desk.engines is None:
             self._title.setText(tr("Looking at what is here"))
         else:

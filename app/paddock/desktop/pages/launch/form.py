@@ -12,6 +12,7 @@ from paddock.desktop.pages.launch import costs
 from paddock.desktop.pages.launch.changed import ChangesPane
 from paddock.desktop.pages.launch.fields import ContextField, EngineField, Field, KvField, ModelField, SlotsField
 from paddock.desktop.pages.launch.fields_more import BY_HAND, AddressField, DraftField, PlacementField
+from paddock.desktop.pages.launch.profile_origins import OriginsPane
 from paddock.desktop.pages.launch.rows import FormRow
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -39,6 +40,7 @@ class BasicForm(QScrollArea):
         }
         self.rows = {name: FormRow(*_words(name), self.fields[name]) for name in self.fields}
         self.changes = ChangesPane(desk)
+        self.origins = OriginsPane(desk)
         inner = QWidget()
         box = QVBoxLayout(inner)
         box.setContentsMargins(0, theme().px(8), 0, 0)
@@ -47,6 +49,7 @@ class BasicForm(QScrollArea):
             box.addWidget(made)
         box.addStretch(1)
         box.addWidget(self.changes)
+        box.addWidget(self.origins)
         self.setWidget(inner)
         inner.setAutoFillBackground(False)
         desk.planChanged.connect(self.sync)

@@ -21,6 +21,7 @@ from paddock.desktop.tr import tr
 from paddock.desktop.whatif import changes
 
 if TYPE_CHECKING:
+    from paddock.desktop.profiles import Told
     from paddock.desktop.state import Desk
 
 NARROW = 900
@@ -58,11 +59,13 @@ class LaunchPage(QWidget):
         self._stack.addWidget(self._body)
         self._stack.addWidget(self.first)
         self.banner = Banner()
-        whole = panel("base", column(self.header, self.banner, self._stack, gap=0))
+        self.told = Banner()
+        whole = panel("base", column(self.header, self.told, self.banner, self._stack, gap=0))
         self.setLayout(column(whole, gap=0))
         desk.planChanged.connect(self._arrange)
         desk.profileChanged.connect(self._arrange)
         desk.enginesChanged.connect(self._arrange)
+        desk.profiles.told.connect(self._tell)
         desk.previewChanged.connect(self._count)
         for news in (desk.planChanged, desk.runsChanged, desk.runStateChanged):
             news.connect(self._compare)
@@ -83,6 +86,15 @@ class LaunchPage(QWidget):
         if not self.banner.isVisible() or self.banner.accessibleName() != what:
             self.banner.show_text("accent", what, "", [(tr("Relaunch"), "rotate-ccw", desk.relaunch),
                                                        (tr("Launch beside it"), "play", desk.launch)], closable=False)
+
+    @Slot(object)
+    def _tell(self, told: Told) -> None:
+        """What was done with a profile, until it is closed, acted on or overtaken."""
+        def act() -> None:
+            self.told.hide()
+            if told.do is not None:
+                told.do()
+        self.told.show_text(told.tone, told.what, told.why, [(told.act, None, act)] if told.do is not None else [])
 
     def _make_tabs(self) -> Segments:
         names = {"options": tr("All options"), "placement": tr("Placement")}
@@ -121,7 +133,7 @@ class LaunchPage(QWidget):
             chosen = "basic"
         self.tabs.setVisible(not nothing and (narrow or self._further))
         self.tabs.option("before").setVisible(narrow)
-        self.profiles.setVisible(not nothing)
+        self.profiles.setVisible(not nothing or bool(self._desk.profiles.names))
         self.profiles.set_narrow(narrow)
         self._show_changes(narrow)
         if nothing:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Slot
-from PySide6.QtWidgets import QComboBox, QInputDialog, QMenu, QMessageBox, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
+from PySide6.QtWidgets import QComboBox, QFileDialog, QInputDialog, QMenu, QMessageBox, QWidget
 
+from paddock.desktop.pages.launch.profile_compare import CompareDialog
+from paddock.desktop.pages.launch.profile_defaults import DefaultsDialog
+from paddock.desktop.pages.launch.profile_details import DetailsDialog
+from paddock.desktop.pages.launch.profile_history import HistoryDialog
+from paddock.desktop.pages.launch.profile_marks import colour_words, mark_icon
+from paddock.desktop.pages.launch.profile_use_cases import UseCaseDialog
 from paddock.desktop.parts.basic import Label, button, row, shorten_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.store.naming import file_name
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
+    from paddock.store import Profile
+
+_MOST_DELETED = 12
 
 
 class ProfileBar(QWidget):
@@ -24,10 +35,13 @@ class ProfileBar(QWidget):
         self._name = Label(tr("Profile"), role="text2")
         self.box = QComboBox()
         self.box.setAccessibleName(tr("Profile"))
+        self.box.setIconSize(QSize(theme().px(16), theme().px(16)))
         self.box.setMinimumWidth(theme().px(96))
         self.box.setMaximumWidth(theme().px(208))
         self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.box.setMinimumContentsLength(18)
+        self.box.view().setMinimumWidth(theme().px(320))
+        self.box.view().setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.box.activated.connect(self._chosen)
         self.revert = button(tr("Revert"), "undo-2", desk.revert)
         self.store = button(tr("Save"), "save", self.save)
@@ -48,16 +62,35 @@ class ProfileBar(QWidget):
         desk = self._desk
         current = desk.profile.name if desk.profile is not None else None
         changed = bool(desk.changes())
+        mine = [p for p in desk.profiles.all if self._of_this_model(p)]
+        others = [p for p in desk.profiles.all if not self._of_this_model(p)]
         with QSignalBlocker(self.box):
             self.box.clear()
             if current is None:
-                self.box.addItem(tr("Not saved yet"), None)
-            for name in desk.profiles.names:
-                shown = tr("{name}, changed", name=name) if changed and name == current else name
-                self.box.addItem(shown, name)
+                self.box.addItem(tr("Not saved yet") if desk.plan.settings else tr("Open a profile"), None)
+            for profile in mine:
+                self._add(profile, changed and profile.name == current)
+            if others and self.box.count():
+                self.box.insertSeparator(self.box.count())
+            for profile in others:
+                self._add(profile, changed and profile.name == current)
             self.box.setCurrentIndex(max(0, self.box.findData(current)))
+        self.box.setToolTip(_facts(desk.profile) if desk.profile is not None else "")
         self.revert.setEnabled(changed)
         self.store.setEnabled(bool(desk.plan.settings) and (changed or current is None))
+
+    def _of_this_model(self, profile: Profile) -> bool:
+        """Made for the model on the desk: the same file, or one with the same content."""
+        desk = self._desk
+        path, model = desk.plan.get("model"), desk.preview.model if desk.preview is not None else None
+        same = model is not None and model.identity == profile.model_identity and str(model.path) == path
+        return same or (path is not None and profile.plan.get("model") == path)
+
+    def _add(self, profile: Profile, changed: bool) -> None:
+        shown = tr("{name}, changed", name=profile.name) if changed else profile.name
+        self.box.addItem(mark_icon(profile.colour), shown, profile.name)
+        self.box.setItemData(self.box.count() - 1, _facts(profile), Qt.ItemDataRole.ToolTipRole)
+        self.box.setItemData(self.box.count() - 1, _facts(profile), Qt.ItemDataRole.AccessibleDescriptionRole)
 
     @Slot(int)
     def _chosen(self, index: int) -> None:
@@ -108,22 +141,42 @@ class ProfileBar(QWidget):
             return name if asked == QMessageBox.StandardButton.Yes else ""
         return name
 
+    # -- the menu
+
     def menu(self) -> QMenu:
-        """Save as, rename, delete, keep serving."""
+        """Everything besides opening and saving."""
         menu = QMenu(self)
-        has = self._desk.profile is not None
-        for text, function, enabled in (
-                (tr("Save as…"), self.save_as, bool(self._desk.plan.settings)),
-                (tr("Revert"), self._desk.revert, bool(self._desk.changes())),
-                (tr("Rename…"), self._rename, has), (tr("Delete…"), self._delete, has)):
-            action = menu.addAction(text, function)
-            action.setEnabled(enabled)
+        desk = self._desk
+        has, plan = desk.profile is not None, bool(desk.plan.settings)
+        blocks = (
+            ((tr("Save as…"), self.save_as, plan), (tr("Revert"), desk.revert, bool(desk.changes()))),
+            ((tr("Details…"), self.show_details, has), (tr("Rename…"), self._rename, has),
+             (tr("Duplicate"), desk.profiles.duplicate, has), (tr("Delete"), desk.profiles.delete, has)),
+            ((tr("History…"), self.show_history, has),
+             (tr("Compare…"), self.show_comparison, plan and len(desk.profiles.names) > int(has))),
+            ((tr("Settings for a use case…"), self.show_use_cases, plan),
+             (tr("Where values come from…"), self.show_defaults, plan)),
+            ((tr("Import…"), self._import, True), (tr("Export…"), self._export, has)))
+        for index, block in enumerate(blocks):
+            if index:
+                menu.addSeparator()
+            for text, function, enabled in block:
+                menu.addAction(text, function).setEnabled(enabled)
+        self._add_deleted(menu)
         menu.addSeparator()
         keep = menu.addAction(tr("Keep serving when Paddock quits"))
         keep.setCheckable(True)
-        keep.setChecked(self._desk.keep_serving)
-        keep.toggled.connect(self._desk.profiles.keep_serving)
+        keep.setChecked(desk.keep_serving)
+        keep.toggled.connect(desk.profiles.keep_serving)
         return menu
+
+    def _add_deleted(self, menu: QMenu) -> None:
+        gone = self._desk.profiles.deleted
+        if not gone:
+            return
+        inner = menu.addMenu(tr("Bring back"))
+        for name in gone[:_MOST_DELETED]:
+            inner.addAction(name.replace("&", "&&"), partial(self._desk.profiles.undelete, name))
 
     def _open_menu(self) -> None:
         self.menu().popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
@@ -134,11 +187,47 @@ class ProfileBar(QWidget):
         if name:
             self._desk.profiles.rename(name)
 
-    def _delete(self) -> None:
+    def show_details(self) -> None:
+        """Notes, tags, mark."""
+        if self._desk.profile is not None:
+            DetailsDialog(self._desk, self._desk.profile, self).open()
+
+    def show_history(self) -> None:
+        """Saved states and the way back."""
+        if self._desk.profile is not None:
+            HistoryDialog(self._desk, self._desk.profile, self).open()
+
+    def show_comparison(self) -> None:
+        """Against another profile."""
+        CompareDialog(self._desk, self).open()
+
+    def show_use_cases(self) -> None:
+        """Suggested settings with their reasons."""
+        UseCaseDialog(self._desk, self).open()
+
+    def show_defaults(self) -> None:
+        """Defaults below the profile."""
+        DefaultsDialog(self._desk, self).open()
+
+    def _import(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(
+            self, tr("Import profiles"), "",
+            tr("Profiles and launch files (*.toml *.sh *.bat *.cmd *.ps1 *.kcpps *.ini *.yaml *.yml *.service *.txt);;"
+               "All files (*)"))
+        if path:
+            self._desk.profiles.import_file(path)
+
+    def _export(self) -> None:
         if self._desk.profile is None:
             return
-        name = self._desk.profile.name
-        words = tr("Delete the profile “{name}”? The plan stays open.", name=name)
-        asked = QMessageBox.question(self, "Paddock", words)
-        if asked == QMessageBox.StandardButton.Yes:
-            self._desk.profiles.delete()
+        path, _ = QFileDialog.getSaveFileName(self, tr("Export the profile"), file_name(self._desk.profile.name),
+                                              tr("Profiles (*.toml)"))
+        if path:
+            self._desk.profiles.export_file(path)
+
+
+def _facts(profile: Profile) -> str:
+    """Notes, tags and mark, a line each."""
+    told = [profile.notes, tr("Tags: {tags}", tags=", ".join(profile.tags)) if profile.tags else "",
+            tr("Mark: {colour}", colour=colour_words(profile.colour)) if profile.colour else ""]
+    return "\n".join(part for part in (profile.name, *told) if part)
