@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from paddock.engine.model import Engine
@@ -159,6 +160,18 @@ class FakeRun:
                              "On the GPU that memory delivers about 1 TB/s.")
     asked: list[str] = field(default_factory=list)
     stopped: bool = False
+
+    proxy: Any = None
+    proxy_fails: AppError | None = None
+
+    def open_proxy(self, port: int = 0, *, keep_texts: bool = False) -> str:
+        if self.proxy_fails is not None:
+            raise self.proxy_fails
+        self.proxy = SimpleNamespace(url=f"http://127.0.0.1:{port or 41234}", keep_texts=keep_texts)
+        return str(self.proxy.url)
+
+    def close_proxy(self) -> None:
+        self.proxy = None
 
     def progress(self) -> Progress:
         return Progress(0.42, 3.0)

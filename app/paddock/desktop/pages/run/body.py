@@ -10,6 +10,7 @@ from paddock.desktop.pages.run.figures import FigureRow
 from paddock.desktop.pages.run.logpane import LogPane
 from paddock.desktop.pages.run.models import ModelsPane
 from paddock.desktop.pages.run.plotpane import PlotPane
+from paddock.desktop.pages.run.recording import RecordingRow
 from paddock.desktop.pages.run.requestpane import RequestPane
 from paddock.desktop.parts.basic import column, rule
 from paddock.desktop.parts.blocks import Segments
@@ -26,6 +27,8 @@ class RunBody(QWidget):
         self.requests, self.ask, self.models = RequestPane(), AskPane(), ModelsPane()
         self._served = QWidget()
         self._served.setLayout(column(self.models, self.requests, gap=0))
+        self.recording = RecordingRow()
+        self.requests.put_below_title(self.recording)
         self._compact: bool | None = None
         self.choice = Segments([("plots", tr("Plots")), ("requests", tr("Requests")), ("ask", tr("Prompt")),
                                  ("log", tr("Log"))], tr("Part of the run"))

@@ -180,6 +180,7 @@ class RunPage(QFrame):
             self.banner.hide()
             self._said = ()
             self.body.ask.show_run(None, False)
+            self.body.recording.show_run(None)
             return
         model = run.preview.model
         self._name.setText(run.label)
@@ -191,6 +192,7 @@ class RunPage(QFrame):
         for part in (self.mark, self.mark_small):
             part.setEnabled(run.state in (State.STARTING, State.LOADING, State.READY))
         self.body.ask.show_run(run, ready)
+        self.body.recording.show_run(run)
         self._say_message()
         self._say_time()
 

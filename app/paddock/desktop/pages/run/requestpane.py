@@ -38,7 +38,12 @@ class RequestPane(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(title)
+        self._below_title = layout
         layout.addWidget(self.pages, 1)
+
+    def put_below_title(self, widget: QWidget) -> None:
+        """A line of its own between the title and the requests."""
+        self._below_title.insertWidget(1, widget)
 
     def show_requests(self, requests: Sequence[Request]) -> None:
         self.model.show_requests(requests)
