@@ -117,8 +117,8 @@ class FakeRecorder:
         self.series.append(sample.t, sample_columns(sample))
         self.revision += 1
 
-    def mark(self, text: str, **data: Any) -> None:
-        self.events.append(Event(self.now, "mark", text, data))
+    def mark(self, text: str, at: float | None = None, **data: Any) -> None:
+        self.events.append(Event(self.now if at is None else at, "mark", text, data))
 
     def log(self, after: int = 0, limit: int = 20_000) -> list[LogLine]:
         return [line for line in self.lines if line.number > after][-limit:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import copy
 import dataclasses
 import math
@@ -179,10 +180,10 @@ class Recorder:
             if row.counters is not None and row.prompt_per_s > 0:
                 self._prompts_ended(row)
 
-    def mark(self, text: str, **data: Any) -> None:
-        """A note of the person's on the time axis."""
+    def mark(self, text: str, at: float | None = None, **data: Any) -> None:
+        """A note of the person's on the time axis, now or `at` a moment of this session that is over."""
         with self._lock:
-            self._event(Event(self._clock() - self.t0, "mark", text, data))
+            self._event(Event(self._clock() - self.t0 if at is None else at, "mark", text, data))
 
     def event(self, kind: str, text: str, **data: Any) -> None:
         with self._lock:
@@ -273,7 +274,7 @@ class Recorder:
         self._sink(request)
 
     def _event(self, event: Event) -> None:
-        self._events.append(event)
+        bisect.insort(self._events, event, key=lambda e: e.t)
         if len(self._events) > 2_000:
             del self._events[:1_000]
         self._shown_events = tuple(self._events)

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QFrame, QInputDialog, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QStackedWidget, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.run.attachdialog import AttachDialog
 from paddock.desktop.pages.run.banner import Act, Message, Messages, edits_words
 from paddock.desktop.pages.run.body import RunBody
+from paddock.desktop.pages.run.detect_dialog import DiagnoseDialog, diagnose_of
 from paddock.desktop.pages.run.figures import Shown, allowed_of, figures_of
+from paddock.desktop.pages.run.marks import MarkDialog
 from paddock.desktop.pages.run.source import LiveSource, setup_of
 from paddock.desktop.pages.run.textfigures import text_figures_of
 from paddock.desktop.pages.run.usual import Usual, usual_of
@@ -74,7 +76,11 @@ class RunPage(QFrame):
         self.header.left.addWidget(self._name)
         self.header.left.addWidget(self.chooser)
         self.header.left.addWidget(self._tag)
+        self.diagnose = button(tr("Diagnose"), "search", self._diagnose)
+        self.diagnose.setToolTip(tr("Ten requests to this server, and what stands out, in words."))
+        self.diagnose_small = tool_button("search", tr("Diagnose"), self._diagnose, quiet=False, small=False)
         self.mark = button(tr("Mark event"), "flag", self._mark_event)
+        self.mark.setShortcut("Ctrl+M")
         self.address = button(tr("Copy address"), "copy", self._copy_address)
         self.mark_small = tool_button("flag", tr("Mark event"), self._mark_event, quiet=False, small=False)
         self.address_small = tool_button("copy", tr("Copy address"), self._copy_address, quiet=False, small=False)
@@ -82,7 +88,8 @@ class RunPage(QFrame):
         self.other = tool_button("cable", tr("Attach to a server that runs already"), self.attach, quiet=False,
                                  small=False)
         self.body.models.wanted.connect(self._model_wanted)
-        for part in (self.body.choice, self.other, self.mark, self.address, self.mark_small, self.address_small):
+        for part in (self.body.choice, self.other, self.diagnose, self.mark, self.address, self.diagnose_small,
+                     self.mark_small, self.address_small):
             self.header.right.addWidget(part)
         self.banner = Banner()
         self.banner.closed.connect(self._banner_closed)
@@ -191,6 +198,8 @@ class RunPage(QFrame):
         ready = run.state is State.READY
         for part in (self.mark, self.mark_small):
             part.setEnabled(run.state in (State.STARTING, State.LOADING, State.READY))
+        for part in (self.diagnose, self.diagnose_small):
+            part.setEnabled(ready and not run.read_only)
         self.body.ask.show_run(run, ready)
         self.body.recording.show_run(run)
         self._say_message()
@@ -322,9 +331,10 @@ class RunPage(QFrame):
     # -- acts ----------------------------------------------------------------------------------------------------------
 
     def _mark_event(self) -> None:
-        text, sure = QInputDialog.getText(self, tr("Mark event"), tr("A note on the time axis:"))
-        if sure and self.run is not None:
-            self.run.recorder.mark(tr("note: {text}", text=text.strip()) if text.strip() else tr("mark"))
+        MarkDialog(self.run, self.window()).open()
+
+    def _diagnose(self) -> None:
+        DiagnoseDialog(diagnose_of(self.desk.workspace, self.run), self.run.label, self.window()).ask()
 
     def attach(self) -> None:
         """Ask for the address of a server that somebody else started."""
@@ -358,10 +368,10 @@ class RunPage(QFrame):
         """In a small window the acts are icons and the header holds the choice of the part to see."""
         compact, there = self.body.compact, self.run is not None
         self.body.choice.setVisible(compact and there)
-        for part in (self.mark, self.address):
+        for part in (self.diagnose, self.mark, self.address):
             part.setVisible(there and not compact)
         self.other.setVisible(there)
-        for small in (self.mark_small, self.address_small):
+        for small in (self.diagnose_small, self.mark_small, self.address_small):
             small.setVisible(there and compact)
 
     def _fit_name(self) -> None:
