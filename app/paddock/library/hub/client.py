@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import string
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -186,7 +187,7 @@ def transport() -> Any:
 def _reason(error: Exception) -> Text | str:
     if "Timeout" in type(error).__name__:
         return Text("It did not answer in time.")
-    return str(error) or type(error).__name__
+    return re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
 
 
 def refused(error: Any, what: str, host: str) -> AppError:

@@ -38,7 +38,8 @@ def _choice(members: Sequence[RemoteFile]) -> Choice:
     files = tuple(sorted(members, key=lambda f: f.path))
     part = shard_name(Path(files[0].path))
     missing = part.count - len(files) if part is not None and part.plausible else 0
-    return Choice(quant_label(files[0].path), files, kind_by_name(files[0].name), missing)
+    quant = quant_label(files[0].path)
+    return Choice(quant, files, kind_by_name(files[0].name), quant, missing)
 
 
 def quant_label(path: str) -> str:

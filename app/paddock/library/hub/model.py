@@ -44,6 +44,8 @@ class Choice:
     files: tuple[RemoteFile, ...]
     kind: Kind = Kind.MODEL
     """By its name alone; the header says it for certain."""
+    quant: str = ""
+    """As the name says it; the label is longer where two choices share it."""
     missing: int = 0
     """Parts that the names promise and the repository lacks."""
 
@@ -70,12 +72,13 @@ class Repository:
 
     @property
     def projector(self) -> Choice | None:
-        """The one to take with a model: the only one, else 16 bits before others (all are of one model here)."""
-        order = {"F16": 0, "BF16": 1}
-        found = sorted(self.projectors, key=lambda c: (order.get(c.label, 2), c.label))
-        if len(found) > 1 and (len({order.get(c.label, 2) for c in found}) < 2 and len({c.label for c in found}) < 2):
-            return None  # two that read the same: the person chooses
-        return found[0] if found else None
+        """The one to take with a model: the only one, else the only one of 16 bits; None where a person must choose."""
+        found = self.projectors
+        for quant in ("F16", "BF16"):
+            alike = [c for c in found if c.quant == quant]
+            if alike and len(found) > 1:
+                return alike[0] if len(alike) == 1 else None
+        return found[0] if len(found) == 1 else None
 
     def choice(self, wanted: str) -> Choice | None:
         """By label or by a file's name, in any case; models first. None if there is none, or several."""

@@ -119,7 +119,8 @@ class HubPane(QWidget):
         """What leaves this machine, and when."""
         words = tr("Nothing is sent before you press Search, choose a repository or download. Then {host} gets your "
                    "words or its name", host=self.hub.hub.host)
-        self.promise.setText(words + (tr(", and your token.") if self._desk.workspace.settings.hugging_face_token else "."))
+        token = self._desk.workspace.settings.hugging_face_token
+        self.promise.setText(words + (tr(", and your token.") if token else "."))
 
     def arrange(self, compact: bool) -> None:
         """Beside each other, or one at a time."""
@@ -195,13 +196,13 @@ class HubPane(QWidget):
     def _failed(self, error: AppError) -> None:
         if isinstance(error, OfflineError):
             self._offline.what.setText(str(error.what))
-            self._offline.todo.setText(" ".join(str(p) for p in (error.why, error.hint) if p))
+            self._offline.todo.setText(str(AppError(error.why or "", hint=error.hint)))
             self._left.setCurrentWidget(self._offline)
             self._right.setCurrentWidget(self._nothing)
             self._show_sides()
             return
         gated = (tr("Give a token…"), "key", self.ask_token)
-        why = " ".join(str(p) for p in (error.why, error.hint) if p)
+        why = str(AppError(error.why or "", hint=error.hint))
         self.banner.show_text("bad", str(error.what), why, [gated] if "token" in why else [])
 
     @Slot()
