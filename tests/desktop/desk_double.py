@@ -24,6 +24,7 @@ from paddock.work import saving
 from paddock.work.ledger import Record, record
 from paddock.work.model import Preview
 from paddock.work.opening import Opened, open_profile
+from paddock.work.rpc_hosts import RpcHosts
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -132,6 +133,7 @@ class WorkspaceDouble:
         self.defaults = Defaults(self.paths.profiles / ".defaults")
         self.notices: list[Text] = []
         self.runs: list[Any] = []
+        self.rpc = RpcHosts(self)  # type: ignore[arg-type]
         self.found = [engine_at()] if engines is None else engines
         self.entries = entries or []
         self.hardware = machine_at()
@@ -149,6 +151,9 @@ class WorkspaceDouble:
 
     def save_settings(self) -> None:
         self.saved_settings += 1
+
+    def busy_endpoints(self) -> set[str]:
+        return set()
 
     def engines(self, refresh: bool = False) -> list[Engine]:
         return self.found

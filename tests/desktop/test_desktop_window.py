@@ -252,7 +252,7 @@ def settings(qtbot, desk: Desk) -> SettingsPage:
 
 
 def test_the_theme_is_switched_and_written(qtbot, settings: SettingsPage, workspace: WorkspaceDouble) -> None:
-    qtbot.mouseClick(settings.theme.option("dark"), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(settings.look.theme.option("dark"), Qt.MouseButton.LeftButton)
     assert theme().dark
     assert workspace.settings.theme == "dark"
     qtbot.waitUntil(lambda: workspace.saved_settings == 1)
@@ -260,19 +260,19 @@ def test_the_theme_is_switched_and_written(qtbot, settings: SettingsPage, worksp
 
 def test_what_launches_taught_can_be_switched_off_and_forgotten(qtbot, settings: SettingsPage,
                                                                 workspace: WorkspaceDouble) -> None:
-    settings.correct.setChecked(False)
+    settings.launching.correct.setChecked(False)
     assert workspace.settings.correct_estimates is False
-    settings.forget.click()
-    qtbot.waitUntil(lambda: settings.forget.text() == "Forgotten")
+    settings.launching.forget.click()
+    qtbot.waitUntil(lambda: settings.launching.forget.text() == "Forgotten")
     assert workspace.forgotten == 1
 
 
 def test_language_text_size_and_retention_are_written(settings: SettingsPage, workspace: WorkspaceDouble) -> None:
-    settings.language.activated.emit(settings.language.findData("it"))
-    settings.scale.activated.emit(settings.scale.findData(1.25))
-    settings.days.setValue(30)
-    settings.restarts.setValue(2)
-    settings.keep.setChecked(True)
+    settings.look.language.activated.emit(settings.look.language.findData("it"))
+    settings.look.scale.activated.emit(settings.look.scale.findData(1.25))
+    settings.data.days.setValue(30)
+    settings.launching.restarts.setValue(2)
+    settings.launching.keep.setChecked(True)
     chosen = workspace.settings
     assert (chosen.language, chosen.font_scale, chosen.keep_sessions_days) == ("it", 1.25, 30)
     assert (chosen.restart_limit, chosen.keep_serving) == (2, True)

@@ -14,6 +14,7 @@ from paddock.desktop.tr import tr
 from paddock.units import gib_text
 
 if TYPE_CHECKING:
+    from paddock.fit.model import DeviceEstimate
     from paddock.hardware.model import Machine
     from paddock.work import Preview, Run
     from paddock.work.watching import Watched
@@ -32,15 +33,21 @@ def bars_for(preview: Preview | None, machine: Machine | None,
     if estimate is not None and estimate.devices:
         actual = (run.actual if run is not None else None) or {}
         kinds = {"Host": tr("RAM"), **kinds}
-        return [(measured(bar_of(d), actual), _short(kinds.get(d.name, ""))) for d in estimate.devices]
+        return [(measured(bar_of(d), actual), _short(kinds.get(d.name, ""))) for d in estimate.devices if not _again(d)]
     if machine is None:
         return []
     found = [(BarValues(d.name, other=_held(d.total_bytes, d.free_bytes), total=d.total_bytes, free=d.free_bytes,
                         unknown="" if d.total_bytes else tr("its memory is not known")), _short(d.description))
-             for d in machine.devices]
+             for d in machine.devices if d.same_as is None]
     host = BarValues("Host", other=machine.ram_total_bytes - machine.ram_available_bytes,
                      total=machine.ram_total_bytes, free=machine.ram_available_bytes)
     return [*found, (host, tr("RAM"))]
+
+
+def _again(device: DeviceEstimate) -> bool:
+    """A card that an earlier device is already, and that the plan does not use by this name."""
+    return device.budget is not None and device.budget.same_as is not None and not (
+        device.model or device.context or device.compute or any(device.draft))
 
 
 def _held(total: int | None, free: int | None) -> int | None:

@@ -64,7 +64,8 @@ def _held_by_others(desk: Desk) -> str:
     machine = desk.machine
     if machine is None or not machine.devices:
         return ""
-    held = sum(d.total_bytes - d.free_bytes for d in machine.devices if d.total_bytes and d.free_bytes is not None)
+    held = sum(d.total_bytes - d.free_bytes for d in machine.devices
+               if d.total_bytes and d.free_bytes is not None and d.same_as is None)
     return tr("Other programs hold {size} of GPU memory.", size=bytes_text(held, 1))
 
 
