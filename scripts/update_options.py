@@ -168,11 +168,11 @@ def table() -> str:
 
 
 def retired() -> str:
-    """What older builds had, and what says the same today. An engine that lists them only to refuse them has them too."""
+    """What older builds had, and what says the same today. Some engines still list a few, only to refuse them."""
     lines = ["| option | flags | takes | variable | what became of it |", "|---|---|---|---|---|"]
     for option in CATALOGUE.options:
         if option.retired:
-            moved = ", ".join(CATALOGUE[name].names[0] + (f" {value}" if value else "") for name, value in option.moved)
+            moved = ", ".join(f"{CATALOGUE[name].names[0]} {value or ''}".strip() for name, value in option.moved)
             lines.append(row(str(option.label), f"`{', '.join(option.names)}`", takes(option), option.env or "",
                              f"Use {moved}." if moved else str(option.help)))
     return "\n".join(lines)

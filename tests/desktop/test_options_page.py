@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import fakedesk
 import pytest
 from desk_double import WorkspaceDouble, engine_at
 from PySide6.QtCore import Qt
@@ -14,13 +15,19 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton,
 from paddock.desktop.pages.launch.options import OptionsView
 from paddock.desktop.pages.launch.options.cores import CoresPicture, mask_cpus, range_cpus, uses
 from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, NEW, UNKNOWN
-from paddock.desktop.pages.launch.options.extras import AddVariable, UsualPrefixes, WaitingOptions
+from paddock.desktop.pages.launch.options.extras import (
+    AddVariable,
+    PairingDrafts,
+    UsualPrefixes,
+    WaitingOptions,
+)
 from paddock.desktop.pages.launch.options.optionrow import OptionRow
 from paddock.desktop.state import Desk
 from paddock.desktop.theme import theme
 from paddock.engine import EngineOption, parse_help
 from paddock.launch import parse
 from paddock.launch.catalogue import CATALOGUE, Group
+from paddock.launch.containers import around
 from paddock.launch.model import Issue, Plan, Setting, Severity
 from paddock.text import Text
 
@@ -482,6 +489,51 @@ def test_the_prefix_is_words_not_a_shell_line(qtbot, view: OptionsView, planned:
     assert not extra.buttons[0].isEnabled()
     extra.buttons[2].click()
     assert planned.plan.prefix[:3] == ("nice", "-n", "10")
+
+
+def test_a_container_is_put_before_the_engine_with_the_folder_of_the_model(view: OptionsView, planned: Desk) -> None:
+    extra = UsualPrefixes(planned, view, lambda name: name)
+    extra.buttons[-1].click()
+    prefix = planned.plan.prefix
+    assert prefix[:2] == ("docker", "run")
+    assert prefix[-1].startswith("ghcr.io/")
+    folder = Path(planned.model_path() or "").parent
+    assert f"{folder}:{folder}:ro" in prefix
+    assert around(prefix) is not None
+    view.list.choose("prefix")
+    assert "brings its own engine" in view.help.words()
+
+
+def test_variables_that_this_engine_does_not_read_come_last(view: OptionsView) -> None:
+    mine = [e.key for e in view._entries if e.group == ENVIRONMENT]
+    locked = [bool(view.states[key].lock) for key in mine]
+    assert locked == sorted(locked)
+    assert not all(locked)
+
+
+def test_models_that_pair_are_offered_as_drafts(qtbot, view: OptionsView, planned: Desk) -> None:
+    target = fakedesk.entries()
+    big = next(e for e in target if e.model is not None and e.model.facts.vocabulary and e.model.size_bytes > 1 << 33)
+    planned.entries = target
+    assert planned.preview is not None
+    planned.preview = replace(planned.preview, model=big.model)
+    extra = PairingDrafts(planned, view)
+    qtbot.addWidget(extra)
+    assert 1 <= len(extra.buttons) <= PairingDrafts.MOST
+    extra.buttons[0].click()
+    taken = planned.plan.get("spec-draft-model")
+    assert taken is not None
+    assert taken != str(big.model.path)
+    assert planned.plan.get("spec-type") == "draft-simple"
+    planned.entries = []
+    extra.refresh()
+    assert extra.buttons == []
+    assert "ngram" in extra.words.full_text()
+
+
+def test_help_says_when_one_would_change_an_option(view: OptionsView) -> None:
+    view.list.choose("cache-type-k")
+    assert "q8_0 for both is the usual choice" in " ".join(view.help.words().replace("\u200b", "").split())
 
 
 def test_cores_show_what_the_plan_uses(view: OptionsView, planned: Desk) -> None:

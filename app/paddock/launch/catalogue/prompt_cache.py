@@ -29,7 +29,7 @@ OPTIONS = (
         "ctx-checkpoints", ("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints"), Kind.INT, Group.PROMPT_CACHE,
         Text("Checkpoints per slot"),
         Text("Saved states that let sliding-window and recurrent models step back. They live in RAM."),
-        low=0, default="32", unit=Text("per slot"), env="LLAMA_ARG_CTX_CHECKPOINTS",
+        low=0, default="32", unit=Text("states"), env="LLAMA_ARG_CTX_CHECKPOINTS",
     ),
     Option(
         "checkpoint-min-step", ("-cms", "--checkpoint-min-step"), Kind.INT, Group.PROMPT_CACHE,

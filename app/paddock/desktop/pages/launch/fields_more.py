@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from paddock.desktop.pages.launch.costs import LOCAL_HOSTS
+from paddock.desktop.pages.launch.drafting import pairing_models, with_draft
 from paddock.desktop.pages.launch.fields import (
     Field,
     ask_for_model,
@@ -21,7 +22,6 @@ from paddock.desktop.parts.basic import Label, column, row
 from paddock.desktop.parts.blocks import Segments
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
-from paddock.gguf.model import Kind
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Plan
 
@@ -113,19 +113,8 @@ class DraftField(Field):
         desk.modelsChanged.connect(self.sync)
 
     def candidates(self) -> list[Any]:
-        """Models of the library that could draft: the same vocabulary, made for it or at most an eighth of the size."""
-        model = self.desk.preview.model if self.desk.preview is not None else None
-        if model is None:
-            return []
-        found = []
-        for entry in self.desk.entries or []:
-            other = getattr(entry, "model", None)
-            if other is None or other.path == model.path or other.kind not in (Kind.MODEL, Kind.DRAFT):
-                continue
-            alike = other.facts.vocabulary is not None and other.facts.vocabulary == model.facts.vocabulary
-            if alike and (other.kind is Kind.DRAFT or other.size_bytes * 8 <= model.size_bytes):
-                found.append(entry)
-        return found
+        """Models of the library that could draft."""
+        return pairing_models(self.desk)
 
     @Slot()
     def sync(self) -> None:
@@ -157,12 +146,7 @@ class DraftField(Field):
         if not path:
             self.desk.edit(plan.without("spec-draft-model", "spec-type"))
             return
-        plan = plan.with_("spec-draft-model", path)
-        engine = self.desk.engine()
-        # Builds without --spec-type take the draft alone; newer ones refuse a draft whose kind is not said.
-        if plan.get("spec-type", "none") == "none" and (engine is None or engine.knows("--spec-type") is not False):
-            plan = plan.with_("spec-type", "draft-simple")
-        self.desk.edit(plan)
+        self.desk.edit(with_draft(plan, path, self.desk.engine()))
 
 
 class AddressField(Field):

@@ -13,7 +13,7 @@ from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, Group, Kind, Option
 from paddock.launch.catalogue.advice import ADVICE
 from paddock.launch.model import Plan
 from paddock.launch.spelling import engine_option
-from paddock.launch.variables import BY_NAME, VARIABLES, Variable
+from paddock.launch.variables import BY_NAME, VARIABLES, Variable, without_use
 from paddock.text import Text
 
 UNKNOWN, NEW, ENVIRONMENT, PREFIX = "unknown", "new", "environment", "prefix"
@@ -89,11 +89,17 @@ class Entry:
     def help(self) -> str:
         if self.option is not None:
             return str(self.option.help)
+        if self.group == PREFIX:
+            return tr("Words that stand before the engine and start it: numactl for banks of memory, taskset for "
+                      "chosen CPUs, nice to leave room for others, a script of your own.")
         return str(self.variable.help) if self.variable is not None else ""
 
     @cached_property
     def advice(self) -> str:
         """When one would change it, and what that costs; "" where nothing is known of it."""
+        if self.group == PREFIX:
+            return tr("With docker run the image brings its own engine: the port must be published (-p), and the "
+                      "folder of the model mounted (-v).")
         text = ADVICE.get(self.option.id) if self.option is not None else None
         return str(text) if text is not None else ""
 
@@ -131,7 +137,7 @@ def entries(plan: Plan, engine: Engine | None, environ: Mapping[str, str]) -> li
     out = _foreign(plan, engine)
     out += _new(engine)
     out += _known(plan, engine)
-    out += _variables(plan, environ)
+    out += _variables(plan, environ, device_kinds(engine))
     out.append(Entry("prefix", PREFIX, tr("Before the engine"), ("numactl, taskset, nice, …",), Kind.TEXT))
     order = list(group_names())
     return sorted(out, key=lambda e: (order.index(e.group), _FIRST.index(e.key) if e.key in _FIRST else len(_FIRST)))
@@ -217,11 +223,18 @@ def _spellings(option: Option, engine: Engine | None) -> tuple[str, ...]:
     return tuple(name for name in option.names if name in engine.by_flag) or option.names
 
 
-def _variables(plan: Plan, environ: Mapping[str, str]) -> list[Entry]:
+def device_kinds(engine: Engine | None) -> frozenset[str] | None:
+    """The backends that this engine listed devices of; None where that is not known."""
+    if engine is None or engine.devices_error is not None or engine.error is not None:
+        return None
+    return frozenset(device.kind for device in engine.devices)
+
+
+def _variables(plan: Plan, environ: Mapping[str, str], kinds: frozenset[str] | None) -> list[Entry]:
     others = [name for name in (*environ, *dict(plan.environment)) if name not in BY_NAME]
     found = [*VARIABLES, *(_other(name) for name in dict.fromkeys(others))]
-    # What is inherited comes first: nobody looks for what he does not know of.
-    found.sort(key=lambda v: v.name not in environ)
+    # What is inherited comes first: nobody looks for what he does not know of. What this engine does not read is last.
+    found.sort(key=lambda v: (v.name not in environ, without_use(v, kinds) is not None))
     return [Entry(f"{VARIABLE}{v.name}", ENVIRONMENT, str(v.label), (v.name,),
                   Kind.ENUM if v.choices else Kind.TEXT, variable=v, inherited=environ.get(v.name)) for v in found]
 

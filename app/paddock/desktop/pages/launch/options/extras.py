@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from paddock.desktop.pages.launch.drafting import pairing_models, with_draft
+from paddock.desktop.pages.launch.fields import entry_name, entry_path
 from paddock.desktop.pages.launch.options.editing import put, words
 from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, PREFIX, VARIABLE, Entry
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, row
@@ -22,7 +24,7 @@ from paddock.launch.catalogue import Kind
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
-ADD_HEIGHT, STARTS_HEIGHT, WAITING_HEIGHT = 52, 76, 44
+ADD_HEIGHT, STARTS_HEIGHT, WAITING_HEIGHT, DRAFTS_HEIGHT = 52, 76, 44, 64
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -119,3 +121,54 @@ class WaitingOptions(QWidget):
         self.words.setText(tr("{count} option more appears with a type (--spec-type) or a draft model (-md).",
                               plural="{count} options more appear with a type (--spec-type) or a draft model (-md).",
                               count=count))
+
+
+class PairingDrafts(QWidget):
+    """The models here that could draft for the one in the plan: a press takes one, with a type."""
+
+    MOST = 3
+
+    def __init__(self, desk: Desk, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._desk = desk
+        self.words = Label("", "note", "text2", wrap=True)
+        self._line = row(None, gap=8)
+        self.buttons: list[QPushButton] = []
+        self._shown: object = None
+        self.setLayout(column(self.words, self._line, gap=6, margins=(theme().px(26), 8, 16, 8)))
+        for signal in (desk.previewChanged, desk.modelsChanged, desk.planChanged):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Those that pair with the model as it is now, smallest first."""
+        found = pairing_models(self._desk)[:self.MOST]
+        taken = self._desk.plan.get("spec-draft-model") or ""
+        known = self._desk.preview is not None and self._desk.preview.model is not None
+        key = (tuple(entry_path(entry) for entry in found), taken, known)
+        if key == self._shown:
+            return
+        self._shown = key
+        for old in self.buttons:
+            self._line.removeWidget(old)
+            old.deleteLater()
+        self.buttons = []
+        for at, entry in enumerate(found):
+            path, name = entry_path(entry), entry_name(entry)
+            made = button(name, "check" if path == taken else "plus", partial(self._take, path), small=True,
+                          name=tr("Draft with {name}", name=name))
+            made.setMaximumWidth(theme().px(220))
+            made.setToolTip(path)
+            self.buttons.append(made)
+            self._line.insertWidget(at, made)
+        if found:
+            self.words.setText(tr("Models here with the same vocabulary, small enough to guess ahead:"))
+        elif known:
+            self.words.setText(tr("No model here could draft for this one: it takes the same vocabulary and an eighth "
+                                  "of its size at most. The types that begin with ngram need none."))
+        else:
+            self.words.setText(tr("Which models could draft is known once the model is read."))
+
+    def _take(self, path: str) -> None:
+        self._desk.edit(with_draft(self._desk.plan, path, self._desk.engine()))

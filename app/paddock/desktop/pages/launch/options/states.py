@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from paddock.desktop.pages.launch.options.editing import Value, value_of
-from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, UNKNOWN, Entry
+from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, UNKNOWN, Entry, device_kinds
 from paddock.engine.model import Engine
 from paddock.gguf.model import ModelFile
 from paddock.hardware.model import Machine
@@ -69,13 +69,6 @@ def states(entries: Sequence[Entry], world: World) -> dict[str, RowState]:
         out[entry.key] = RowState(value, saved, world.saved is not None and value != saved, lock,
                                   worst.get(entry.key), entry.group == UNKNOWN)
     return out
-
-
-def device_kinds(engine: Engine | None) -> frozenset[str] | None:
-    """The backends that this engine listed devices of; None where that is not known."""
-    if engine is None or engine.devices_error is not None or engine.error is not None:
-        return None
-    return frozenset(device.kind for device in engine.devices)
 
 
 def _worst(issues: Sequence[Issue]) -> dict[str, Issue]:

@@ -24,9 +24,11 @@ from paddock.desktop.pages.launch.options.entries import (
 )
 from paddock.desktop.pages.launch.options.extras import (
     ADD_HEIGHT,
+    DRAFTS_HEIGHT,
     STARTS_HEIGHT,
     WAITING_HEIGHT,
     AddVariable,
+    PairingDrafts,
     UsualPrefixes,
     WaitingOptions,
 )
@@ -52,7 +54,8 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 NARROW = 900
-_EXTRAS = {str(Group.CPU): (("cores", HEIGHT),), PREFIX: (("starts+", STARTS_HEIGHT),),
+_EXTRAS = {str(Group.CPU): (("cores", HEIGHT),), str(Group.SPECULATIVE): (("drafts", DRAFTS_HEIGHT),),
+           PREFIX: (("starts+", STARTS_HEIGHT),),
            ENVIRONMENT: (("add+", ADD_HEIGHT),)}
 _BY_TYPE = str(Group.SPECULATIVE)
 """Of this group, what is locked waits until its type is chosen."""
@@ -221,7 +224,7 @@ class OptionsView(QWidget):
                 free = tuple(e for e in hits if not self.states[e.key].lock)
                 self._waiting = len(hits) - len(free)
                 hits = free
-                extras = (("waiting+", WAITING_HEIGHT),) if self._waiting else ()
+                extras = (*extras, ("waiting+", WAITING_HEIGHT)) if self._waiting else extras
             changes = sum(self.states[e.key].changed for e in mine)
             rows.append(GroupRow(key, name, changes, len(hits) if searching else None))
             if hits:
@@ -279,6 +282,8 @@ class OptionsView(QWidget):
     def _extra(self, key: str, parent: QWidget) -> QWidget:
         if key == "cores":
             return CoresPicture(self._desk, parent)
+        if key == "drafts":
+            return PairingDrafts(self._desk, parent)
         if key == "waiting+":
             made = WaitingOptions(parent, self._reveal)
             made.show_count(self._waiting)
