@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 from paddock.desktop.attaching import Where, attach
 from paddock.desktop.dock import Dock
+from paddock.desktop.opening import open_path, opens
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.attachdialog import AttachDialog
 from paddock.desktop.pages.run.banner import message_of
@@ -206,6 +207,32 @@ def test_a_dialog_that_is_closed_while_it_asks_leaves_no_watching(qtbot, fake_de
     watch.go.set()
     assert closed.wait(10)
     assert fake_desk.run is None
+
+
+# -- a session that another Paddock recorded
+
+
+def test_a_session_file_opens_under_sessions(qtbot, fake_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr(fake_desk.workspace, "import_sessions", lambda p: asked.append(p) or [3, 7], raising=False)
+    with qtbot.waitSignal(fake_desk.pageWanted) as wanted:
+        open_path(fake_desk, Path("/far/run.paddock"))
+    assert asked == [Path("/far/run.paddock")]
+    assert wanted.args == ["sessions", 7]
+
+
+def test_a_session_file_that_is_none_is_said_to_be(qtbot, fake_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_path: Path) -> list[int]:
+        raise AppError(Text("It holds no session."))
+
+    monkeypatch.setattr(fake_desk.workspace, "import_sessions", refuse, raising=False)
+    with qtbot.waitSignal(fake_desk.failed):
+        open_path(fake_desk, Path("/far/run.paddock"))
+
+
+@pytest.mark.parametrize(("name", "taken"), [("a.gguf", True), ("A.PADDOCK", True), ("letter.txt", False), ("", True)])
+def test_what_can_be_dropped_on_the_window(tmp_path: Path, name: str, taken: bool) -> None:
+    assert opens(tmp_path / name) is taken
 
 
 # -- a watched server, and a router, on Run

@@ -11,7 +11,20 @@ from collections.abc import Sequence
 import click
 
 from paddock import __version__
-from paddock.cli import bench, devices, engines, estimate, hub, inspect, launching, models, profiles, rpc, sessions
+from paddock.cli import (
+    bench,
+    carrying,
+    devices,
+    engines,
+    estimate,
+    hub,
+    inspect,
+    launching,
+    models,
+    profiles,
+    rpc,
+    sessions,
+)
 from paddock.cli.arguments import Globals
 from paddock.cli.output import document, fail, note, silence_stdout
 from paddock.errors import AppError
@@ -34,6 +47,8 @@ for _command in (inspect.inspect, engines.engines, devices.devices, engines.doct
     paddock.add_command(_command)
 for _command in (hub.search, hub.show, hub.get, hub.token):
     models.models.add_command(_command)
+
+sessions.sessions.add_command(carrying.import_)
 
 
 def run(args: Sequence[str], options: Globals) -> int:

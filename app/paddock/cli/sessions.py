@@ -102,9 +102,16 @@ def show(options: Globals, session: int) -> int:
 @click.option("-o", "--out", type=click.Path(), default="-", help="A file; default: stdout.")
 @click.pass_obj
 def export(options: Globals, session: int, form: str, out: str) -> int:
-    """A session as JSON, JSON lines or CSV. Kept texts of prompts and answers are left out."""
+    """A session as JSON, JSON lines or CSV. Kept texts of prompts and answers are left out.
+
+    -o FILE.paddock writes what `sessions import` reads, in another data folder or on another machine.
+    """
     workspace = _workspace(options)
     try:
+        if out.lower().endswith(".paddock"):
+            workspace.export_session(session, Path(out))
+            note(Text("Written to {path}.", path=out))
+            return 0
         text = workspace.report([session], form)
     finally:
         workspace.close()

@@ -33,6 +33,7 @@ from paddock.desktop import bridge
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.control import blocked, state_words
 from paddock.desktop.icons import icon
+from paddock.desktop.opening import open_path, opens
 from paddock.desktop.parts.basic import column, panel, row, rule
 from paddock.desktop.parts.blocks import Banner
 from paddock.desktop.parts.signs import STATES
@@ -47,7 +48,6 @@ NARROW = 1000
 LOW = 640
 _FIRST_PAGE_MS = 40
 _TITLE_BAR = 40
-_MODEL = ".gguf"
 _PAGES = (("models", "ModelsPage"), ("launch", "LaunchPage"), ("run", "RunPage"), ("sessions", "SessionsPage"),
           ("bench", "BenchPage"), ("settings", "SettingsPage"))
 
@@ -318,13 +318,13 @@ class MainWindow(QMainWindow):
         self.dock.line.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def open_file(self) -> None:
-        """Ask for a model file and open it on Launch."""
+        """Ask for a model, which opens on Launch, or for a session that another Paddock recorded."""
         from PySide6.QtWidgets import QFileDialog
 
-        kinds = tr("Model files (*.gguf);;All files (*)")
-        path, _ = QFileDialog.getOpenFileName(self, tr("Open a model file"), "", kinds)
+        kinds = tr("Models and sessions (*.gguf *.paddock);;All files (*)")
+        path, _ = QFileDialog.getOpenFileName(self, tr("Open a model or a session"), "", kinds)
         if path:
-            self.desk.open_model(path)
+            open_path(self.desk, Path(path))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _dropped(event) is not None:
@@ -334,11 +334,7 @@ class MainWindow(QMainWindow):
         path = _dropped(event)
         if path is not None:
             event.acceptProposedAction()
-            if path.suffix.lower() == _MODEL:
-                self.desk.open_model(path)
-            else:
-                self.desk.add_folder(str(path))
-                self.show_page("models")
+            open_path(self.desk, path)
 
     # -- closing -------------------------------------------------------------------------------------------------
 
@@ -428,9 +424,9 @@ def _make_page(name: str, desk: Desk) -> QWidget:
 
 
 def _dropped(event: QDropEvent) -> Path | None:
-    """The model file or the folder of models that is being dropped, if there is one."""
+    """The model, folder of models or session file that is being dropped, if there is one."""
     for url in event.mimeData().urls():
         path = Path(url.toLocalFile())
-        if url.isLocalFile() and (path.suffix.lower() == _MODEL or path.is_dir()):
+        if url.isLocalFile() and opens(path):
             return path
     return None

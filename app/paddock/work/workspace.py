@@ -22,7 +22,7 @@ from paddock.launch import Plan
 from paddock.paths import DataPaths
 from paddock.server import leftovers
 from paddock.server.record import Leftover
-from paddock.store import Database, Profile, Profiles, SessionDetail, load_settings, save_settings
+from paddock.store import Database, Profile, Profiles, SessionDetail, carrying, load_settings, save_settings
 from paddock.store import ledger as stored_ledger
 from paddock.store.defaults import Defaults
 from paddock.store.rows import SessionRow
@@ -379,6 +379,15 @@ class Workspace:
         """These sessions as html (one self-contained page), csv or jsonl (their requests), series (the first one's
         samples as csv) or json (everything). AppError for an unknown session."""
         return reporting.written(self, session_ids, form)
+
+    def export_session(self, session_id: int, to: Path) -> None:
+        """One session in a file of its own, for `import_sessions` of another Paddock; no prompt or answer is in it."""
+        self.database.flush()
+        carrying.export_session(self.paths.database, session_id, to)
+
+    def import_sessions(self, file: Path) -> list[int]:
+        """Take over what `export_session` wrote; returns the new ids. AppError where the file is none."""
+        return carrying.import_sessions(self.database, file)
 
     def delete_session(self, session_id: int) -> None:
         """For good."""

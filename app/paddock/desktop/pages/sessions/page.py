@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QMessageBox, QSplitter, QStackedWidget, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.opening import SESSION
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.pages.sessions.compare import Side
 from paddock.desktop.pages.sessions.comparepane import ComparePane
@@ -245,11 +246,13 @@ class SessionsPage(QFrame):
     def ask_report(self, ids: list[int]) -> None:
         """Where to write the report; the kind follows from the name's end."""
         kinds = tr("Web page (*.html);;Requests as a table (*.csv);;Requests as JSON lines (*.jsonl);;Everything (*.json)")
+        if len(ids) == 1:
+            kinds += ";;" + tr("Session for another Paddock (*.paddock)")
         name = "paddock-" + "-".join(str(i) for i in ids) + ".html"
         path, kind = QFileDialog.getSaveFileName(self, tr("Save the report"), name, kinds)
         if path:
             if not Path(path).suffix:
-                path += next((end for end in (".csv", ".jsonl", ".json") if f"*{end})" in kind), ".html")
+                path += next((end for end in (".csv", ".jsonl", ".json", SESSION) if f"*{end})" in kind), ".html")
             self.write_report(ids, Path(path))
 
     def write_report(self, ids: list[int], path: Path) -> None:
@@ -257,6 +260,9 @@ class SessionsPage(QFrame):
         workspace = self.desk.workspace
 
         def write() -> Path:
+            if path.suffix.lower() == SESSION:
+                workspace.export_session(ids[0], path)
+                return path
             end = path.suffix.lower().lstrip(".")
             text = workspace.report(ids, end if end in ("csv", "jsonl", "json") else "html")
             try:

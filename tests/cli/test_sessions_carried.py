@@ -1,0 +1,36 @@
+"""A session recorded in one data folder is opened in another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from paddock.__main__ import main
+from paddock.session.model import Request
+from paddock.store import SessionStart
+from paddock.work import Workspace
+
+
+def test_export_and_import_bring_a_session_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    far, near = str(tmp_path / "far"), str(tmp_path / "near")
+    workspace = Workspace(far)
+    number = workspace.database.start_session(SessionStart(command=("llama", "serve"), model="M"))
+    workspace.database.request(number, Request(1, 0, 0, 0.5, t_end=2.0, generated_tokens=20, status="done"))
+    workspace.database.finish_session(number, "stopped")
+    workspace.close()
+    file = tmp_path / "run.paddock"
+    assert main(["--data-dir", far, "sessions", "export", str(number), "-o", str(file)]) == 0
+    capsys.readouterr()
+    assert main(["--data-dir", near, "--json", "sessions", "import", str(file)]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    assert main(["--data-dir", near, "--json", "sessions", "show", str(made["session"])]) == 0
+    assert json.loads(capsys.readouterr().out)["requests"][0]["generated_tokens"] == 20
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "run.paddock"
+    file.write_text("{}")
+    assert main(["--data-dir", str(tmp_path / "d"), "--json", "sessions", "import", str(file)]) == 1
+    assert "holds no session" in json.loads(capsys.readouterr().out)["error"]["what"]
