@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -52,6 +53,46 @@ def test_the_cards_hold_at_least_what_the_engine_s_own_fit_would_put_there(
     assert theirs.plan is not None
     there = estimate(truth.model(model), theirs.plan, budgets, **RAM)
     assert placed(truth, model, sizes, kind="rpc").gpu_weights >= gpu_weights(there)
+
+
+@pytest.mark.parametrize("model", ["glm-4.5-air-q4km.gguf", "deepseek-v3-q4km.gguf", "gemma-3-27b-q4km.gguf"])
+@pytest.mark.parametrize("kind", ["cuda", "rpc"])
+@pytest.mark.parametrize("flags", [(), ("-np", "1")], ids=str)
+@pytest.mark.parametrize("sizes", MACHINES, ids=str)
+def test_so_they_do_with_mtp_layers_other_backends_and_slots(
+        truth: Truth, model: str, kind: str, flags: tuple[str, ...], sizes: tuple[int, ...]) -> None:
+    """Unless what --fit makes does not fit: its second device may get more than it has."""
+    plan, budgets = parse_argv(["-c", "8192", *flags]), cards(*sizes, kind=kind)
+    theirs = predict_fit(truth.model(model), plan, budgets, host_total=RAM["host_total"])
+    assert theirs.plan is not None
+    there = estimate(truth.model(model), theirs.plan, budgets, **RAM)
+    found = placed(truth, model, sizes, *flags, kind=kind)
+    assert there.verdict is Verdict.WONT_FIT or found.gpu_weights >= gpu_weights(there)
+    assert found.estimate.verdict is Verdict.FITS
+
+
+@pytest.mark.parametrize("sizes", [((4, 4, 7), (4, 4, 7), (4, 4, 7), (3, 3, 3), (3, 3, 3)), ((5, 9), (5, 9), (2, 2)),
+                                   ((6,), (6,), (6,)), ((1, 2), (3, 4), (5, 6), (7, 8))])
+def test_no_choice_of_whole_layers_and_two_divided_ones_keeps_more(sizes: tuple[tuple[int, ...], ...]) -> None:
+    layers = [Layer(1, 0, tuple((f"{i}.{k}", size) for k, size in enumerate(one))) for i, one in enumerate(sizes)]
+    every = [(i, k) for i, one in enumerate(sizes) for k in range(len(one))]
+    total = sum(map(sum, sizes))
+    for room in range(len(layers), len(layers) + total):
+        found = Division(layers, (room,)).solved(0)
+        off = sum(sum(sizes[i]) for i in found.off) + sum(sizes[int(n.split(".")[0])][int(n.split(".")[1])]
+                                                          for n in found.parts)
+        over = len(layers) + total - room
+        least = min(sum(sizes[i][k] for i, k in some) for n in range(len(every) + 1) for some in combinations(every, n)
+                    if sum(sizes[i][k] for i, k in some) >= over and _divided(some, sizes) <= 2)
+        if len(set(sizes)) <= 3:
+            assert off == least, room
+        assert off >= over
+
+
+def _divided(some: tuple[tuple[int, int], ...], sizes: tuple[tuple[int, ...], ...]) -> int:
+    """Layers of which a part is among these tensors."""
+    counts = [sum(1 for i, _ in some if i == layer) for layer in range(len(sizes))]
+    return sum(0 < n < len(sizes[layer]) for layer, n in enumerate(counts))
 
 
 def test_what_fits_is_left_alone(truth: Truth) -> None:

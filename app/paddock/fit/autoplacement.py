@@ -30,6 +30,8 @@ PLACING = ("gpu-layers", "tensor-split", "n-cpu-moe", "cpu-moe", "override-tenso
 _EXPERTS = ("n-cpu-moe", "cpu-moe", "override-tensor", "n-cpu-ffn")
 _EXPERT = re.compile(EXPERTS)
 ROUNDS = 6
+NEARLY = 32 * MIB
+"""Compute differs by less with what lies elsewhere, so a division that lacks no more is tried too."""
 USUAL_CONTEXT = 8192
 """Where the search begins when no context is asked for and the trained one does not fit."""
 _RANK = {Verdict.FITS: 3, Verdict.TIGHT: 2, Verdict.CANT_TELL: 1, Verdict.WONT_FIT: 0}
@@ -136,19 +138,31 @@ class _Search:
             return best
         if not problem.devices or any(d.free is None for d in problem.devices):
             return best
+        for later in problem.later:
+            for found in self._rounds(problem, first, later):
+                if found[1].rejected is None and found[1].devices and _better(found, best[1]):
+                    best = found
+        return best
+
+    def _rounds(self, problem: _Problem, first: Estimate, later: int) -> Iterator[tuple[Plan, Estimate]]:
+        """Divided, judged, and divided again with what was found, until it settles."""
         seen: set[Plan] = set()
+        problem.reserves.clear()
         last = first
         for _ in range(ROUNDS):
-            changed = problem.plan(problem.rooms(last))
+            changed = problem.plan(problem.rooms(last), later)
             if changed in seen:
-                changed = problem.plan(problem.rooms(last, smaller=True))
+                changed = problem.plan(problem.rooms(last, smaller=True), later)
                 if changed in seen:
                     break
             seen.add(changed)
             last = self.judged(changed)
-            if last.rejected is None and last.devices and _better((changed, last), best[1]):
-                best = changed, last
-        return best
+            yield changed, last
+            if not last.devices:
+                return
+        changed = problem.plan([room + NEARLY for room in problem.rooms(last)], later)
+        if changed not in seen:
+            yield changed, self.judged(changed)
 
 
 def _all_on(found: Estimate) -> bool:
@@ -179,6 +193,10 @@ class _Problem:
                 ends.append(at)
             self.borders = tuple(ends)
         self.reserves: dict[int, int] = {}
+        nextn = rows.shape.nextn if rows.shape.experts and self.start is None and not self.fixed_experts else 0
+        self.later = (0, nextn) if nextn else (0,)
+        """Layers that are left out at the front besides: llama.cpp's own --fit leaves out as many as there are MTP
+        layers, which may leave room for more bytes of experts."""
         self.layers = self._layers(self.devices[0]) if self.devices else []
 
     def _layers(self, device: Device) -> list[Layer]:
@@ -222,8 +240,8 @@ class _Problem:
         held = before.model + before.context
         return max(row.total - held + row.margin, row.high - held, row.margin + 8 * MIB)
 
-    def plan(self, rooms: Sequence[int]) -> Plan:
-        found = Division(self.layers, rooms).solved(self.start, self.borders)
+    def plan(self, rooms: Sequence[int], later: int = 0) -> Plan:
+        found = Division(self.layers, rooms).solved(self.start, self.borders, later)
         return self._written(found)
 
     def _written(self, found: Divided) -> Plan:

@@ -6,9 +6,10 @@ Plain arithmetic on bytes per layer: which layers, where the borders are, and wh
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, combinations
+from functools import lru_cache
+from itertools import accumulate, combinations, combinations_with_replacement, product
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,22 @@ class Division:
     _lean: list[int] = field(init=False)
     _cache: list[int] = field(init=False)
     _experts: list[int] = field(init=False)
+    _sizes: list[tuple[int, ...]] = field(init=False)
+    _kinds: list[tuple[tuple[int, ...], list[int]]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._lean = [0, *accumulate(one.lean for one in self.layers)]
         self._cache = [0, *accumulate(one.cache for one in self.layers)]
         self._experts = [0, *accumulate(one.expert_bytes for one in self.layers)]
+        self._sizes = [tuple(size for _, size in one.experts) for one in self.layers]
+        self._kinds = [(kind, [0, *accumulate(int(own == kind) for own in self._sizes)])
+                       for kind in sorted({own for own in self._sizes if own})]
 
-    def solved(self, start: int | None = None, borders: tuple[int, ...] | None = None) -> Divided:
-        """The best division; `start` and `borders` may be given."""
+    def solved(self, start: int | None = None, borders: tuple[int, ...] | None = None, later: int = 0) -> Divided:
+        """The best division; `start` and `borders` may be given. `later`: so many more layers are left out at the
+        front."""
         if start is None:
-            start = self.least_start()
+            start = min(self.least_start() + later, len(self.layers))
         ends = borders if borders is not None else self._borders(start)
         off: list[int] = []
         parts: list[str] = []
@@ -89,20 +96,19 @@ class Division:
         room = self.rooms[device]
         if lean + cache > room:
             return None
-        last, back = self._last_off(device, a, b)
-        off = self._experts[last] - self._experts[a] - sum(size for _, size in back)
-        kept = lean + self._experts[b] - self._experts[a] - off
+        every = self._experts[b] - self._experts[a]
+        off = min(every, self._least_off(a, b, lean + cache + every - room))
+        kept = lean + every - off
         return kept, -(kept + cache) / room
 
-    def _last_off(self, device: int, a: int, b: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Experts of the layers a…end-1 stay in RAM, of a…b-1; and which of the last one's (place, bytes) need not."""
-        over = sum(p[b] - p[a] for p in (self._lean, self._cache, self._experts)) - self.rooms[device]
-        if over <= 0:
-            return a, ()
-        end = bisect_left(self._experts, self._experts[a] + over, a, b + 1)
-        end = min(end, b)
-        spare = self._experts[end] - self._experts[a] - over
-        return end, _largest(self.layers[end - 1].experts, spare)
+    def _least_off(self, a: int, b: int, over: int) -> int:
+        """The fewest bytes of experts that may stay in RAM of layers a…b-1, so that at least `over` do; with many
+        devices, thus many borders to try, as if tensors could be cut."""
+        if over <= 0 or len(self.rooms) > _EXACT:
+            return max(0, over)
+        found = _chosen(over, tuple((kind, before[b] - before[a]) for kind, before in self._kinds
+                                    if before[b] > before[a]))
+        return over if found is None else found.bytes
 
     def _borders(self, start: int) -> tuple[int, ...]:
         """Most bytes kept first, then the emptiest fullest device, by dynamic programming over the borders."""
@@ -125,43 +131,119 @@ class Division:
         return tuple(share)
 
     def _relieved(self, device: int, a: int, b: int) -> tuple[list[int], list[str]]:
-        """Layers here whose experts all stay in RAM, and single tensors of one more: from the front, or from the back
-        where that keeps more bytes (tensors of several types)."""
+        """Layers here whose experts all stay in RAM, the first ones of each kind, and single tensors of up to two
+        more."""
         over = sum(p[b] - p[a] for p in (self._lean, self._cache, self._experts)) - self.rooms[device]
         if over <= 0:
             return [], []
-        layers = [i for i in range(a, b) if self.layers[i].experts]
-        _, off, parts = min((self._freed(order, over) for order in (layers, layers[::-1])), key=lambda f: f[0])
-        return sorted(off), parts
+        kinds: dict[tuple[int, ...], list[int]] = {}
+        for i in range(a, b):
+            if self._sizes[i]:
+                kinds.setdefault(self._sizes[i], []).append(i)
+        found = _chosen(over, tuple(sorted((k, len(v)) for k, v in kinds.items())))
+        if found is None:
+            return [i for i in range(a, b) if self._sizes[i]], []
+        return self._named(found, kinds)
 
-    def _freed(self, order: Sequence[int], over: int) -> tuple[int, list[int], list[str]]:
-        """(bytes that stay in RAM, whole layers, single tensors) when layers give up their experts in this order."""
+    def _named(self, found: _Off, kinds: dict[tuple[int, ...], list[int]]) -> tuple[list[int], list[str]]:
         off: list[int] = []
-        freed = 0
-        for i in order:
-            if freed >= over:
-                break
-            off.append(i)
-            freed += self.layers[i].expert_bytes
-        best, back, chosen = 0, tuple[tuple[int, int], ...](), -1
-        for i in reversed(off):
-            some = _largest(self.layers[i].experts, freed - over)
-            if sum(size for _, size in some) > best:
-                best, back, chosen = sum(size for _, size in some), some, i
-        places = {place for place, _ in back}
-        parts = [n for k, (n, _) in enumerate(self.layers[chosen].experts) if k not in places] if back else []
-        return freed - best, [i for i in off if i != chosen], parts
+        rest = {kind: list(layers) for kind, layers in kinds.items()}
+        for kind, count in found.whole:
+            off += rest[kind][:count]
+            rest[kind] = rest[kind][count:]
+        names = []
+        for kind, places in found.parts:
+            layer = rest[kind].pop(0)
+            names += [self.layers[layer].experts[place][0] for place in places]
+        return sorted(off), names
 
 
-def _largest(tensors: Sequence[tuple[str, int]], room: int) -> tuple[tuple[int, int], ...]:
-    """The (place, bytes) of one layer's tensors that together fill most of the room, but not all of them."""
-    best, found = 0, tuple[tuple[int, int], ...]()
-    if not tensors or room < min(size for _, size in tensors):
-        return found
-    sizes = [(i, size) for i, (_, size) in enumerate(tensors)]
-    for count in range(1, len(tensors)):
-        for some in combinations(sizes, count):
-            size = sum(s for _, s in some)
-            if best < size <= room:
-                best, found = size, some
-    return found
+@dataclass(frozen=True)
+class _Off:
+    """What stays in RAM: so many layers of each kind (expert sizes) whole, and tensors (places) of single layers."""
+
+    bytes: int
+    whole: tuple[tuple[tuple[int, ...], int], ...]
+    parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+
+
+_Kinds = tuple[tuple[tuple[int, ...], int], ...]
+"""(expert sizes of a layer, how many layers have them)."""
+_MOST_KINDS = 3
+_EXACT = 2
+
+
+def _chosen(over: int, kinds: _Kinds) -> _Off | None:
+    """The fewest bytes that are at least `over`: whole layers, and some tensors of at most two more; None when all
+    together are too few. Fewer divided layers where that is as good."""
+    if sum(sum(kind) * count for kind, count in kinds) < over:
+        return None
+    if len(kinds) > _MOST_KINDS:
+        return _greedy(over, kinds)
+    best: _Off | None = None
+    for whole in _counts(over, kinds):
+        done = sum(sum(kind) * count for kind, count in whole)
+        left = tuple((kind, min(2, count - n)) for (kind, count), (_, n) in zip(kinds, whole, strict=True))
+        if done >= over:
+            best = _better(best, _Off(done, whole))
+            continue
+        partial = _partial(left)
+        at = bisect_left(partial, over - done, key=lambda found: found[0])
+        if at < len(partial):
+            best = _better(best, _Off(done + partial[at][0], whole, partial[at][1]))
+    return best
+
+
+def _better(best: _Off | None, new: _Off) -> _Off:
+    if best is None or (new.bytes, len(new.parts)) < (best.bytes, len(best.parts)):
+        return new
+    return best
+
+
+def _counts(over: int, kinds: _Kinds) -> Iterator[_Kinds]:
+    """So many whole layers of each kind that no more than two divided ones are missing, or that they are enough."""
+    *others, (last, most) = kinds
+    reach = 2 * max(sum(kind) for kind, _ in kinds)
+    for some in product(*(range(count + 1) for _, count in others)):
+        done = sum(sum(kind) * n for (kind, _), n in zip(others, some, strict=True))
+        if done - over > reach:
+            continue
+        low = max(0, -(-(over - done - reach) // sum(last)))
+        high = min(most, max(0, -(-(over - done) // sum(last))))
+        for n in range(low, high + 1):
+            yield (*zip((kind for kind, _ in others), some, strict=True), (last, n))
+
+
+@lru_cache(maxsize=256)
+def _partial(left: _Kinds) -> tuple[tuple[int, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]], ...]:
+    """(bytes, tensors by layer) of one or two divided layers, the fewest bytes first; `left`: layers that are free.
+
+    One and two of a kind are all that counts, so callers share what was found.
+    """
+    single = [(sum(kind[i] for i in places), kind, places) for kind, count in left if count
+              for n in range(1, len(kind)) for places in combinations(range(len(kind)), n)]
+    counts = dict(left)
+    found: dict[int, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]] = {}
+    for size, kind, places in single:
+        found.setdefault(size, ((kind, places),))
+    for (size, kind, places), (more, other, there) in combinations_with_replacement(single, 2):
+        if kind != other or counts[kind] > 1:
+            found.setdefault(size + more, ((kind, places), (other, there)))
+    return tuple(sorted(found.items()))
+
+
+def _greedy(over: int, kinds: _Kinds) -> _Off:
+    """Where every layer is of another size: the largest that are still needed, then the smallest that is enough."""
+    whole: dict[tuple[int, ...], int] = {}
+    done = 0
+    every = sorted(((sum(kind), kind) for kind, count in kinds for _ in range(count)), reverse=True)
+    for size, kind in every:
+        if done + size <= over:
+            whole[kind] = whole.get(kind, 0) + 1
+            done += size
+    if done < over:
+        counts = dict(kinds)
+        size, kind = min((s, k) for s, k in every if whole.get(k, 0) < counts[k] and done + s >= over)
+        whole[kind] = whole.get(kind, 0) + 1
+        done += size
+    return _Off(done, tuple(whole.items()))
