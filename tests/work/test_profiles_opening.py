@@ -194,11 +194,17 @@ def test_no_name_is_a_sentence(workspace: Workspace, name: str) -> None:
         workspace.save_profile(name, Plan())
 
 
-def test_a_profile_called_like_a_file_can_be_launched(workspace: Workspace, model: Path) -> None:
-    workspace.save_profile("mine.gguf", plan(model))
-    resolved, profile = workspace.resolve("mine.gguf")
+@pytest.mark.parametrize("name", ["mine.gguf", "Chat"])
+def test_a_profile_called_like_a_file_or_folder_can_be_launched(workspace: Workspace, model: Path, tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Chat").mkdir()
+    workspace.save_profile(name, plan(model))
+    resolved, profile = workspace.resolve(name)
     assert profile is not None
     assert resolved == plan(model)
+    shutil.copyfile(model, tmp_path / "mine.gguf")
+    assert workspace.resolve("mine.gguf")[1] is None
 
 
 def test_a_plan_that_was_edited_and_did_not_serve_is_kept_for_its_model(workspace: Workspace, model: Path) -> None:

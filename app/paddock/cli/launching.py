@@ -63,7 +63,8 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
     plan, profile = told(workspace.resolve(*target_and_flags(target, flags)))
     reporter = Reporter(options.json)
     try:
-        run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter)
+        run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter,
+                               restart_limit=profile.restart_limit if profile else 0)
         reporter.attach(run)
         reporter.proxy_port, reporter.keep_texts = proxy, keep_texts
         stopped = _wait(run, reporter, seconds)

@@ -197,10 +197,14 @@ def _read(file: str) -> str:
     """The file's text; AppError where it cannot be read, or is none."""
     from paddock.store.files import decoded
 
-    if file == "-":
-        return sys.stdin.read() if sys.stdin else ""
     try:
-        data = Path(file).read_bytes()
+        if file == "-":
+            stream = getattr(sys.stdin, "buffer", None)
+            if stream is None:
+                return sys.stdin.read() if sys.stdin else ""
+            data = stream.read()
+        else:
+            data = Path(file).read_bytes()
     except OSError as error:
         raise AppError(Text("{file} cannot be read.", file=file), why=error.strerror or str(error)) from error
     text = decoded(data)

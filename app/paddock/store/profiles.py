@@ -268,10 +268,15 @@ class Profiles:
         """The profile as TOML, with references to keys and never a key."""
         return profile_text(replace(self.load(name), id=None, revision=0))
 
-    def import_text(self, text: str, name: str | None = None, *, secret_saver: SecretSaver | None = None) -> Profile:
-        """Save the profile in `text` (of `export`), under another name if given; a name in use gets a number."""
-        table = parse_toml(text.encode("utf-8", "surrogateescape"), name or "profile")
-        profile = read_profile(table, name or "imported", name or "profile")
+    def import_text(self, text: str, name: str | None = None, *, secret_saver: SecretSaver | None = None,
+                    where: str = "") -> Profile:
+        """Save the profile in `text` (of `export`), under another name if given; a name in use gets a number.
+
+        `where`: what the text came from, for the messages.
+        """
+        where = where or name or "profile"
+        table = parse_toml(text.encode("utf-8", "surrogateescape"), where)
+        profile = read_profile(table, name or Path(where).stem, where)
         plan = without_literals(profile.plan, secret_saver, name or profile.name)
         with self._writing():
             found, _ = self._files()

@@ -38,14 +38,16 @@ def resolve(workspace: Workspace, target: str | None, flags: Sequence[str]) -> t
     target = target.strip().strip("\"'")
     if not target:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file or a profile's name."))
-    if Path(target).expanduser().exists() or (target.lower().endswith(".gguf") and not _is_profile(workspace, target)):
-        return _finished(workspace, _merge(Plan().with_("model", str(Path(target).expanduser())), extra)), None
+    path = Path(target).expanduser()
+    called_like_a_file = target.lower().endswith(".gguf") or path.is_dir()
+    if (path.exists() and not path.is_dir()) or (called_like_a_file and not _is_profile(workspace, target)):
+        return _finished(workspace, _merge(Plan().with_("model", str(path)), extra)), None
     opened = opening.open_profile(workspace, target)
     return _with_engine(workspace, _merge(opened.plan, extra)), opening.with_notices(opened)
 
 
 def _is_profile(workspace: Workspace, name: str) -> bool:
-    """A profile may be called like a file: it is meant where no such file is there."""
+    """A profile may be called like a file or folder: it is meant where no such file is there."""
     return name in workspace.profiles.names()
 
 

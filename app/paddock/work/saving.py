@@ -16,7 +16,7 @@ from paddock.launch.layers import Layer, keys, layered, own_part
 from paddock.store import Profile, Secrets
 from paddock.store.naming import free_name
 from paddock.text import Text
-from paddock.work import previewing
+from paddock.work import companions, previewing
 from paddock.work.opening import FILES, layers_for
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def plan_for(workspace: Workspace, path: Path) -> Plan:
     kept = workspace.profiles.load_working(model.identity, successful=True)
     if kept is not None:
         return kept.with_("model", str(model.path))
-    return default_plan(model, workspace.defaults.layers(model.architecture)[0])
+    plan = default_plan(model, workspace.defaults.layers(model.architecture)[0])
+    return companions.with_companions(workspace, plan, model)
 
 
 def unfinished(workspace: Workspace, plan: Plan) -> Plan | None:
@@ -124,7 +125,8 @@ def import_profiles(workspace: Workspace, text: str, name: str | None, hint: str
         raise AppError(Text("There is nothing in it."),
                        hint=Text("Give a profile's TOML, or a llama-server command line."))
     if _is_own(text):
-        return [workspace.profiles.import_text(text, clean_name(name) if name is not None else None)]
+        cleaned = clean_name(name) if name is not None else None
+        return [workspace.profiles.import_text(text, cleaned, where=hint)]
     found = import_plans(text, hint)
     stem = Path(hint).stem if hint else None
     kept = []
