@@ -54,7 +54,7 @@ step35 talkie xverse""")
 NEXTN_LOADABLE = names("""deepseek2 mistral4 deepseek32 deepseek4 glm-dsa glm4moe glm5-next hy_v3 mimo2 step35
 cohere2moe bailingmoe3 qwen3next qwen35 qwen35moe qwen4exp nemotron_h nemotron_h_moe""")
 NEXTN_NEVER = frozenset(["bailingmoe2", "exaone4", "exaone-moe", "glm4", "dots3note"])
-MTP_GRAPH = names("""bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe glm5-next hy_v3 mimo2
+MTP_GRAPH = names("""bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe hy_v3 mimo2
 nemotron_h_moe qwen35 qwen35moe qwen3next qwen4exp step35""")
 MTP_MANY = frozenset(["hy_v3", "step35", "mimo2"])
 ROLLBACK = names("""kimi-k3 qwen35 qwen35moe qwen4exp deepseek4 glm5-next nemotron_h nemotron_h_moe lfm2 lfm2moe

@@ -90,6 +90,8 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
     if small.devices is not None and len(small.devices) == 1 and levers.devices != small.devices:
         small = replace(small, split_mode="layer")
     problem = refusals.of_file(model, shape, "draft-mtp" in levers.spec_types)
+    if problem is None and "draft-mtp" in levers.spec_types and shape.architecture != "gemma4-assistant":
+        problem = refusals.of_mtp(model, shape)
     if problem is not None:
         raise RefusedError(problem)
     blocks = {"draft-dflash", "draft-dspark"} & set(levers.spec_types)
@@ -104,7 +106,7 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
 def mtp_rows(model: ModelFile, levers: Levers, target: ContextRows) -> ContextRows:
     """A second context on the target's own MTP layers. Raises RefusedError."""
     facts = known(model)
-    problem = refusals.of_mtp(facts.shape)
+    problem = refusals.of_mtp(model, facts.shape)
     if problem is not None:
         raise RefusedError(problem)
     small = levers.draft or levers

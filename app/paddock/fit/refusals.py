@@ -105,8 +105,16 @@ def _aborts(shape: Shape, levers: Levers, sizes: Sizes) -> Text | None:
     return None
 
 
-def of_mtp(shape: Shape) -> Text | None:
-    """Why no MTP context can be made from the target's own weights."""
+_MTP_NEEDS = {
+    "mimo2": ("attn_qkv", "ffn_gate", "ffn_up", "ffn_down"),
+    "bailingmoe3": ("layer_output_norm",),
+    "qwen4exp": ("nextn.hc_head_norm",),
+}
+"""Tensors that an MTP graph cannot do without, besides the projection and its norms."""
+
+
+def of_mtp(model: ModelFile, shape: Shape) -> Text | None:
+    """Why no MTP context can be made from these weights."""
     if shape.nextn == 0:
         return Text("The model has no MTP layers (nextn_predict_layers is 0).")
     if shape.architecture not in arch_data.MTP_GRAPH:
@@ -117,6 +125,13 @@ def of_mtp(shape: Shape) -> Text | None:
             arch=shape.architecture,
             count=shape.nextn,
         )
+    for part in ("nextn.eh_proj", "nextn.enorm", "nextn.hnorm", *_MTP_NEEDS.get(shape.architecture, ())):
+        name = f"blk.{shape.layers}.{part}.weight"
+        if name not in model.by_name:
+            return Text("The MTP block lacks “{tensor}”: llama.cpp aborts.", tensor=name)
+    ratios = shape.arrays.get("attention.compress_ratios", ())
+    if shape.architecture == "deepseek4" and shape.layers < len(ratios) and ratios[shape.layers]:
+        return Text("The MTP block of {arch} must not compress its cache: llama.cpp aborts.", arch=shape.architecture)
     return None
 
 

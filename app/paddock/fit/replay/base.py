@@ -272,6 +272,12 @@ class Base:
         out = self.g.mm(w, x)
         return out if scale is None else self.g.same(out, scale)
 
+    def biased(self, layer: int, name: str, x: Tensor) -> Node:
+        """A product with a block's weight, its scale and its bias, where the file has them."""
+        out = self.mm(self.lw(layer, name + ".weight"), x, self.lw(layer, name + ".scale"))
+        bias = self.lw(layer, name + ".bias")
+        return out if bias is None else self.g.same(out, bias)
+
     def norm(self, x: Tensor, w: Node | None, b: Node | None = None, layer_norm: bool = False) -> Node:
         """RMS_NORM (in place where it can) or NORM (a block of its own), times weight, plus bias."""
         g = self.g

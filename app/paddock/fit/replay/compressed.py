@@ -46,6 +46,35 @@ def build(b: Build) -> None:
     b.mark()
 
 
+def draft(b: Build) -> None:
+    """The second context on the model's own MTP block."""
+    _Graph(b).draft()
+    b.mark()
+
+
+def beside(b: Build, layer: int, count: int) -> Node:
+    """Every stream of the state beside the token's embedding, projected back to one width."""
+    g = b.g
+    table = b.lw(layer, "nextn.embed_tokens.weight") or b.w("token_embd.weight")
+    if table is None:
+        raise NotDescribedError
+    token = g.rows(table, g.input(I32, b.u))
+    state = b.lnorm(layer, "nextn.hnorm", g.view(g.input(F32, b.embd * count, b.u), b.embd, count, b.u))
+    normed = b.lnorm(layer, "nextn.enorm", token)
+    wide = g.new([g.view(normed, b.embd, 1, b.u)], b.embd, count, b.u)
+    both = g.new([wide, state], 2 * b.embd, count, b.u)
+    return b.mm(b.lw(layer, "nextn.eh_proj.weight"), both, b.lw(layer, "nextn.eh_proj.scale"))
+
+
+def joined(b: Build, streams: Fused, rows: Tensor) -> Node:
+    """The streams mixed into one, after the last layer."""
+    g = b.g
+    fn, scale, base = streams.weights("output_hc")
+    pre = g.same(streams.mixes(rows, fn), *([scale] if scale is not None else []))
+    pre = g.same(pre, *([base] if base is not None else []))
+    return streams.summed(rows, g.same(g.same(pre)))
+
+
 class _Graph:
     def __init__(self, b: Build) -> None:
         self.b = b
@@ -70,21 +99,49 @@ class _Graph:
             cur = streams.after(layer, self._experts(layer, b.lnorm(layer, "ffn_norm", inner)), residual, post, comb)
             if b.probe:
                 b.pins.append((cur.base, b.device_of_layer(layer)))
+        b.finish(joined(b, streams, streams.cut(cur, cut)))
+
+    def draft(self) -> None:
+        """The MTP block: the streams of the state beside the token, a plain window of raw keys."""
+        b, g, layer = self.b, self.b.g, self.b.shape.layers
+        if layer < b.shape.integer("hash_layer_count"):
+            raise NotDescribedError
+        self.slots = b.streams
+        self._raw(b.sizes.sliding(b.shape.window))
+        streams = Fused(b)
+        cur: Tensor = beside(b, layer, streams.count)
+        cut = b.out_ids()
+        residual = cur
+        inner, post, comb = streams.before(layer, cur, f"blk.{layer}.hc_attn")
+        out = self._attention(layer, b.lnorm(layer, "attn_norm", inner))
+        cur = residual = streams.after(layer, out, residual, post, comb)
+        inner, post, comb = streams.before(layer, cur, f"blk.{layer}.hc_ffn")
+        cur = streams.after(layer, self._experts(layer, b.lnorm(layer, "ffn_norm", inner)), residual, post, comb)
         rows = streams.cut(cur, cut)
-        fn, scale, base = streams.weights("output_hc")
-        pre = g.same(streams.mixes(rows, fn), *([scale] if scale is not None else []))
-        pre = g.same(pre, *([base] if base is not None else []))
-        b.finish(streams.summed(rows, g.same(g.same(pre))))
+        b.outputs.append(rows)
+        norm = b.lw(layer, "nextn.shared_head_norm.weight") or b.w("output_norm.weight")
+        normed = b.norm(joined(b, streams, rows), norm)
+        b.embed(normed)
+        logits = b.mm(b.lw(layer, "nextn.shared_head_head.weight") or b.output_weight(), normed)
+        b.outputs.append(logits)
+        g.expand(logits)
+
+    def _raw(self, cells: int) -> None:
+        """The window of keys as they are."""
+        b, g, shape, sizes = self.b, self.b.g, self.b.shape, self.b.sizes
+        self.raw = cells
+        self.raw_ids = g.input(I64, b.u)
+        self.raw_mask = g.input(F16 if b.flash else F32, cells, b.u // self.slots, 1, self.slots)
+        head = shape.head_k[0]
+        self.turns = sizes.type_k in QUANTISED and head % 64 == 0
+        if b.arch == "deepseek4" and head == shape.integer("attention.indexer.key_length"):
+            self.turns = True
+        self.raw_turn = self._turn(head) if self.turns else None
 
     def _inputs(self) -> None:
         b, g, shape, sizes = self.b, self.b.g, self.b.shape, self.b.sizes
-        raw = sizes.cells if sizes.swa_full else padded(min(sizes.cells, shape.window + sizes.ubatch), 256)
-        self.raw = raw
-        self.raw_ids = g.input(I64, b.u)
-        self.raw_mask = g.input(F16 if b.flash else F32, raw, b.u // self.slots, 1, self.slots)
-        head, key = shape.head_k[0], shape.integer("attention.indexer.key_length")
-        turned = (sizes.type_k in QUANTISED and head % 64 == 0) or head == key
-        self.raw_turn = self._turn(head) if turned else None
+        self._raw(sizes.cells if sizes.swa_full else padded(min(sizes.cells, shape.window + sizes.ubatch), 256))
+        head, key, turned = shape.head_k[0], shape.integer("attention.indexer.key_length"), self.turns
         csa_turn, hca_turn = (self._turn(head) if turned else None for _ in range(2))
         mask = F16 if b.flash else F32
         self.csa = self._kind(_OVERLAPPED, _OVERLAPPED_ROWS, 2 * head, head, mask, csa_turn)

@@ -34,7 +34,7 @@ def _attention(b: Build, layer: int, x: Tensor) -> Node:
     """As in Qwen 3.5: the query's product also gives a gate."""
     g, s, u = b.g, b.shape, b.u
     heads, kv, head = s.heads[layer], s.kv_heads[layer], s.head_k[layer]
-    both, k_raw, v_raw = (_biased(b, layer, f"attn_{part}", x) for part in "qkv")
+    both, k_raw, v_raw = (b.biased(layer, f"attn_{part}", x) for part in "qkv")
     span = both.size - 4 * head
     q: Tensor = b.lnorm(layer, "attn_q_norm", g.view(both, head, heads, u, size=span))
     k: Tensor = b.lnorm(layer, "attn_k_norm", g.view(k_raw, head, kv, u))
@@ -42,12 +42,6 @@ def _attention(b: Build, layer: int, x: Tensor) -> Node:
     q, k = g.rope(q, b.inp_pos()), g.rope(k, b.inp_pos())
     out = b.attention(layer, q, k, g.view(v_raw, head, kv, u), wo=None)
     return b.project(layer, g.same(out, g.same(gate)), "attn_output")
-
-
-def _biased(b: Build, layer: int, name: str, x: Tensor) -> Node:
-    out = b.mm(b.lw(layer, name + ".weight"), x, b.lw(layer, name + ".scale"))
-    bias = b.lw(layer, name + ".bias")
-    return out if bias is None else b.g.same(out, bias)
 
 
 def _linear(b: Build, layer: int, x: Tensor) -> Tensor:

@@ -124,9 +124,8 @@ def gated_attention(b: Build, layer: int, x: Tensor, mask: Tensor | None = None)
     """Qwen3-Next: the query's product also gives a gate for the output."""
     g, s, u = b.g, b.shape, b.u
     heads, kv, head = s.heads[layer], s.kv_heads[layer], s.head_k[layer]
-    both = b.mm(b.lw(layer, "attn_q.weight"), x, b.lw(layer, "attn_q.scale"))
-    k_raw = b.mm(b.lw(layer, "attn_k.weight"), x, b.lw(layer, "attn_k.scale"))
-    v = g.view(b.mm(b.lw(layer, "attn_v.weight"), x, b.lw(layer, "attn_v.scale")), s.head_v[layer], kv, u)
+    both, k_raw = b.biased(layer, "attn_q", x), b.biased(layer, "attn_k", x)
+    v = g.view(b.biased(layer, "attn_v", x), s.head_v[layer], kv, u)
     span = both.size - 4 * head
     q: Tensor = b.lnorm(layer, "attn_q_norm", g.view(both, head, heads, u, size=span))
     k: Tensor = b.lnorm(layer, "attn_k_norm", g.view(k_raw, head, kv, u))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from paddock.fit.replay import dense, hybrid, linear, mla
+from paddock.fit.replay import compressed, dense, hybrid, linear, mla, qsa
 from paddock.fit.replay.nodes import F32, I32, Node, NotDescribedError, Tensor
 from paddock.fit.replay.parts import Build
 from paddock.fit.replay.traits import PLAIN, Traits
 
+_OWN = {"deepseek4": compressed.draft, "qwen4exp": qsa.draft}
 _ROWS_FIRST = frozenset({"step35", "mimo2"})
+_OUTPUT_NORM = frozenset({"mimo2", "bailingmoe3"})
 _CUT_BEFORE = frozenset({"qwen3next", "nemotron_h_moe"})
 """The rows are cut before the feed-forward already."""
 
 
 def build(b: Build) -> None:
     """Token and hidden state joined, one layer, the head."""
+    if b.arch in _OWN:
+        _OWN[b.arch](b)
+        return
     g, layer = b.g, b.shape.layers
     x = joined(b, layer)
     cut = b.out_ids()
@@ -65,7 +70,7 @@ def finish(b: Build, layer: int, cur: Tensor, cut: Node) -> None:
         b.outputs.append(cur)
     norm = (
         b.lw(layer, "nextn.shared_head_norm.weight")
-        or (b.lw(layer, "layer_output_norm.weight") if b.arch == "mimo2" else None)
+        or (b.lw(layer, "layer_output_norm.weight") if b.arch in _OUTPUT_NORM else None)
         or b.w("output_norm.weight")
     )
     cur = b.norm(cur, norm, None, dense.traits(b).layer_norm or b.arch == "nemotron_h_moe")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddock.fit.replay import hybrid
+from paddock.fit.replay.compressed import beside
 from paddock.fit.replay.kpool import Pools, filled
 from paddock.fit.replay.nodes import F32, I32, Node, NotDescribedError, Tensor
 from paddock.fit.replay.parts import Build
@@ -15,6 +16,12 @@ GRAPHED = frozenset({"qwen4exp"})
 def build(b: Build) -> None:
     """The whole graph."""
     _Graph(b).build()
+    b.mark()
+
+
+def draft(b: Build) -> None:
+    """The second context on the model's own MTP block."""
+    _Graph(b).draft()
     b.mark()
 
 
@@ -106,6 +113,32 @@ class _Graph:
             if b.probe:
                 b.pins.append((done, b.device_of_layer(layer)))
         cur, _ = self._mixed(-1, "output_hc", streams)
+        b.embed(cur)
+        out = b.mm(b.output_weight(), cur, b.w("output.scale"))
+        b.outputs.append(out)
+        g.expand(out)
+
+    def draft(self) -> None:
+        """The MTP block: the streams of the state beside the token, one layer of attention."""
+        b, g, shape, layer = self.b, self.b.g, self.b.shape, self.b.shape.layers
+        g.expand(g.input(I32, b.sizes.slots))
+        ratios = shape.arrays.get("attention.compress_ratios", ())
+        ratio = ratios[layer] if layer < len(ratios) else shape.integer("attention.compress_ratios")
+        sparse = any(ratios) or bool(ratio)
+        pools = _Chosen(b) if sparse and shape.integer("attention.indexer.kpool") else None
+        streams: Tensor = beside(b, layer, self.count)
+        cut = b.out_ids()
+        cur, inject = self._mixed(layer, f"blk.{layer}.hc_attn", streams)
+        assert inject is not None
+        streams = self._combined(layer, streams, self._attention(layer, cur, pools if ratio > 0 else None), inject)
+        cur, inject = self._mixed(layer, f"blk.{layer}.hc_ffn", streams)
+        assert inject is not None
+        streams = self._combined(layer, streams, hybrid.feed_forward(b, PLAIN, layer, cur), inject)
+        b.outputs.append(streams)
+        g.expand(streams)
+        rows = g.rows(g.view(streams, b.embd * self.count, b.u), cut)
+        name = f"blk.{layer}.nextn.hc_head"
+        cur, _ = self._mixed(layer, name, g.view(rows, b.embd, self.count, b.n_out))
         b.embed(cur)
         out = b.mm(b.output_weight(), cur, b.w("output.scale"))
         b.outputs.append(out)

@@ -140,7 +140,7 @@ def _doubtful(shape: Shape, sizes: Sizes, weights: Weights) -> bool:
     Experts alone can be moved without that: what reads the cache is not their neighbour.
     """
     placement = weights.placement
-    if shape.architecture in _PROBED and not sizes.mtp and (not sizes.kv_offload or HOST in placement.layer_device):
+    if shape.architecture in _PROBED and (not sizes.kv_offload or HOST in placement.layer_device):
         return True
     names = weights.index.names
     return any(not names[i].endswith(_EXPERTS) and weights.index.homes[i] >= 0 for i in weights.moved)
