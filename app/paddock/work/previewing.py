@@ -34,6 +34,7 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
             additions_off: Collection[str] | None) -> Preview:
     """See Workspace.preview."""
     engine = engine or engine_of(workspace, plan)
+    present = machine is None
     if machine is None:
         machine = workspace.machine(engine, again=fresh, rpc=endpoints(plan))
     model, model_error = _read(workspace, _here(plan, "model"))
@@ -46,6 +47,7 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     told = _foretold(workspace, plan, model, machine, found, draft, projector)
     if model is not None and found is not None:
         found = foretelling.with_missing(found, model, plan, budgets_of(machine), **given)
+        found = workspace.neighbours.noted(found) if present else found
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
         projector=projector, estimate=foretelling.noted(found, told[0]) if found else None,
@@ -200,4 +202,5 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
     found = foretelling.with_missing(found, model, plan, there, **given)
     found = foretelling.noted(found, prediction)
+    found = workspace.neighbours.noted(found) if budgets is None else found
     return found if line is None else replace(found, notes=(*found.notes, line))

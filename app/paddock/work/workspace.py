@@ -28,6 +28,7 @@ from paddock.store.defaults import Defaults
 from paddock.store.rows import SessionRow
 from paddock.text import Text
 from paddock.work import asking, engine_fit, ledger, opening, previewing, reporting, resolving, saving
+from paddock.work.beside import Neighbours
 from paddock.work.conditions import reachable
 from paddock.work.engine_fit import EngineFit
 from paddock.work.ledger import Record
@@ -57,6 +58,7 @@ class Workspace:
         self.defaults = Defaults(self.paths.profiles / ".defaults")
         self.runs: list[Run | Watched] = []
         self.rpc = RpcHosts(self)
+        self.neighbours = Neighbours(self.paths.runtime)
         self._selector = engine
         self._lock = threading.RLock()
         self._engines: list[Engine] | None = None
@@ -160,14 +162,14 @@ class Workspace:
                 if not self._all_reachable(tuple(rpc)):
                     return self.machine(engine, again)
                 try:
-                    known = survey(list_devices(engine, rpc=rpc))
+                    known = self.neighbours.named(survey(list_devices(engine, rpc=rpc)))
                 except AppError:
                     return self.machine(engine, again)
                 self._machines[key] = known
             elif known is None:
-                known = self._machines[key] = survey(engine.devices if engine else ())
+                known = self._machines[key] = self.neighbours.named(survey(engine.devices if engine else ()))
             elif again:
-                known = self._machines[key] = refresh(known)
+                known = self._machines[key] = self.neighbours.named(refresh(known))
             return known
 
     def _all_reachable(self, rpc: tuple[str, ...]) -> bool:

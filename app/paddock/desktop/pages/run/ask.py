@@ -142,11 +142,13 @@ class AskPane(QWidget):
             self.text.clear()
             self._questions.clear()
             self.note.setText("")
-        ready = ready and not run.read_only
+        ready = ready and not run.read_only and not run.answers_texts
         self.input.setEnabled(ready)
         self.send.setEnabled(ready and self._job is None)
         watched = run is not None and run.read_only
         words = tr("Ask this server something") if ready else tr("The server answers once it is ready")
+        if run is not None and run.answers_texts:
+            words = tr("It embeds or ranks, and writes nothing")
         self.input.setPlaceholderText(tr("Only watched, not asked") if watched else words)
 
     @property
