@@ -55,6 +55,30 @@ def test_a_full_card_has_nothing_free_and_an_untold_one_has_no_figure() -> None:
     assert (by_name["SYCL0"].total_bytes, by_name["SYCL0"].free_bytes) == (None, None)
 
 
+def test_a_garbled_line_renumbers_nothing_and_its_device_stays_without_memory() -> None:
+    devices = parse_devices("Available devices:\n  CUDA0: NVIDIA GeForce RTX 3090 (24124 MiB, 23871 MiB free)\n"
+                            "  CUDA1: NVIDIA GeForce RTX 3090 (24124 Mi\n"
+                            "  CUDA2: [N/A], [N/A] (N/A MiB, N/A MiB free)\n\n  CUDA3: NVIDIA GeForce RTX 4090 (24564 MiB, 100 MiB free)\n  note: 3 of 4\n")
+    assert [(d.name, d.total_bytes, d.free_bytes) for d in devices] == [
+        ("CUDA0", 24124 * MIB, 23871 * MIB), ("CUDA1", None, None), ("CUDA2", None, None),
+        ("CUDA3", 24564 * MIB, 100 * MIB)]
+
+
+@pytest.mark.parametrize(("memory", "total", "free"), [
+    ("(8192 MiB, 17592186044415 MiB free)", 8192 * MIB, None),
+    ("(17592186044415 MiB, 17592186044415 MiB free)", None, None),
+    ("(8192 MiB, 8193 MiB free)", 8192 * MIB, None), ("(0 MiB, 0 MiB free)", None, None)])
+def test_absurd_figures_are_no_memory(memory: str, total: int | None, free: int | None) -> None:
+    device = parse_devices(f"Available devices:\r\n  Vulkan0: Intel(R) Arc(TM) A770, (DG2) {memory}\r\n")[0]
+    assert (device.description, device.total_bytes, device.free_bytes) == ("Intel(R) Arc(TM) A770, (DG2)", total, free)
+
+
+def test_cards_of_one_name_stay_two_devices() -> None:
+    devices = parse_devices("Available devices:\n" + "".join(
+        f"  Vulkan{i}: AMD Radeon(TM) RX 7900 (8 MiB, 8 MiB free)\n" for i in range(2)))
+    assert [d.name for d in devices] == ["Vulkan0", "Vulkan1"]
+
+
 def test_blas_is_kept_but_is_no_gpu() -> None:
     assert [device.name for device in parse_devices(LISTING) if not device.is_gpu] == ["BLAS"]
 

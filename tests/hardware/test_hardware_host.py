@@ -184,3 +184,30 @@ def test_a_container_s_limit_is_the_memory_that_there_is(tmp_path: Path) -> None
     (tmp_path / "memory.max").write_text("max\n")
     assert host.memory(tmp_path)[2] is False
     assert host.memory(tmp_path / "absent")[0] == psutil.virtual_memory().total
+
+
+@pytest.mark.usefixtures("without_driver")
+@pytest.mark.parametrize("name", ["NVIDIA GB10", "NVIDIA Thor", "Orin (nvgpu)", "AMD Radeon(TM) 8060S Graphics"])
+def test_one_memory_is_known_by_name_where_no_driver_answers(name: str) -> None:
+    total, _, _ = host.memory()
+    device = survey([EngineDevice("CUDA0", name, 2 * total, 2 * total)]).devices[0]
+    assert device.integrated
+    assert device.shares_host
+    assert device.total_bytes == total
+    assert (device.free_bytes or 0) < total
+
+
+@pytest.mark.usefixtures("without_driver")
+def test_free_memory_of_shared_graphics_rises_again_when_the_host_s_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = EngineDevice("Vulkan0", "Intel(R) UHD Graphics 770", 8 * GIB, 8 * GIB)
+    monkeypatch.setattr(host, "memory", lambda: (16 * GIB, 2 * GIB, False))
+    machine = survey([listed])
+    assert machine.devices[0].free_bytes == 2 * GIB
+    monkeypatch.setattr(host, "memory", lambda: (16 * GIB, 12 * GIB, False))
+    assert refresh(machine).devices[0].free_bytes == 8 * GIB
+
+
+@pytest.mark.usefixtures("without_driver")
+def test_a_device_whose_memory_nobody_tells_stays_usable_without_a_figure() -> None:
+    device = survey([EngineDevice("Vulkan0", "AMD Radeon RX 580", None, None)]).devices[0]
+    assert (device.total_bytes, device.free_bytes, device.free_assumed, device.memory_note) == (None, None, False, None)

@@ -24,6 +24,9 @@ def rejudged(found: Estimate, devices: Sequence[DeviceEstimate] | None = None) -
         return found
     worst = min(rows, key=lambda r: ORDER.index(r.verdict))
     verdict, reason = worst.verdict, reason_of(worst, rows)
+    pooled = _pooled(rows)
+    if pooled is not None and ORDER.index(pooled[0]) < ORDER.index(verdict):
+        verdict, reason = pooled
     if found.doubt is not None and verdict is not Verdict.WONT_FIT:
         verdict, reason = Verdict.CANT_TELL, found.doubt
     return replace(found, devices=rows, verdict=verdict, reason=reason)
@@ -58,6 +61,31 @@ def reason_of(worst: DeviceEstimate, rows: Sequence[DeviceEstimate]) -> Text:
     gpus = [r for r in rows if r.name != "Host" and r.total and r.left is not None]
     least = min(gpus, key=lambda r: r.left or 0) if gpus else worst
     return Text("{device} keeps {left} GiB free.", device=device_name(least), left=gib_text(least.left))
+
+
+def _pooled(rows: Sequence[DeviceEstimate]) -> tuple[Verdict, Text] | None:
+    """Where graphics take the host's memory each row alone may fit and both together not: there is one memory.
+
+    None where nothing is shared, the host's memory is not known, or all keep the margin together.
+    """
+    host = next((row for row in rows if row.name == "Host"), None)
+    sharing = [row for row in rows if row.total and row.budget is not None and row.budget.shares_host]
+    if host is None or host.left is None or not sharing:
+        return None
+    need = host.total + sum(row.total for row in sharing)
+    free = host.total + host.left
+    margin = max(row.margin for row in sharing)
+    names = ", ".join(row.name for row in sharing)
+    if need > free:
+        mapped = host.model if host.mapped else 0
+        return (Verdict.TIGHT if need - mapped <= free else Verdict.WONT_FIT,
+                Text("{devices} and the processor share one memory: together they need {need} of {free} GiB free.",
+                     devices=names, need=gib_text(need), free=gib_text(free)))
+    if free - need < margin:
+        return Verdict.TIGHT, Text("{devices} and the processor share one memory: {left} GiB of it stay free, under the "
+                                   "margin of {margin}.", devices=names, left=gib_text(free - need),
+                                   margin=gib_text(margin))
+    return None
 
 
 def device_name(row: DeviceEstimate) -> Text | str:

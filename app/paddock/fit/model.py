@@ -37,6 +37,8 @@ class Budget:
     description: str = ""
     same_as: str | None = None
     """An earlier device that is this very card through another backend: llama.cpp takes one of the two by itself."""
+    shares_host: bool = False
+    """Its memory is the host's: what both need together must be free."""
 
 
 @dataclass(frozen=True)

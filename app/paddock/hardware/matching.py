@@ -19,7 +19,7 @@ _INTEL = re.compile(r"\bintel\b", re.I)
 _INTEGRATED = re.compile(
     r"llvmpipe|swiftshader|^apple |uhd graphics|\bhd graphics|iris|arc(?:\(tm\))? (?:pro )?graphics|"
     r"arc(?:\(tm\))? 1[0-9]0[tv]\b|intel(?:\(r\))? graphics|radeon(?:\(tm\))? graphics|radeon(?:\(tm\))? \d{3}m\b|"
-    r"\b80[4-6]0s\b|vega \d+ graphics|\bcustom gpu\b|adreno|mali-", re.I)
+    r"\b80[4-6]0s\b|\b(?:GB10|Tegra|Orin|Thor|Xavier|Jetson)\b|vega \d+ graphics|\bcustom gpu\b|adreno|mali-", re.I)
 _LEAST, _MOST = 0.85, 1.03
 """The engine's total over the driver's: CUDA leaves out what the driver keeps for itself (2 to 4 % and more)."""
 

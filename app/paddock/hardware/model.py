@@ -82,6 +82,13 @@ class Device:
     memory_note: Text | None = None
     """A sentence where engine and driver do not say the same of its memory."""
 
+    @property
+    def shares_host(self) -> bool:
+        """Whether its memory is the host's. Not so of a processor's graphics that have more carved out for them than
+        they may borrow: the system never sees the carve-out."""
+        own, shared = (self.gpu.vram_bytes or 0, self.gpu.shared_bytes or 0) if self.gpu is not None else (0, 0)
+        return self.integrated and not own > shared > 0
+
 
 @dataclass(frozen=True)
 class Machine:

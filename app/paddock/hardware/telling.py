@@ -59,8 +59,10 @@ def kind_text(device: Device) -> str:
         return str(Text("the same card as {name}", name=device.same_as))
     if device.kind == "rpc":
         return str(Text("another machine"))
-    if device.integrated:
+    if device.shares_host:
         return str(Text("unified: shares the host's memory"))
+    if device.integrated:
+        return str(Text("part of the processor, with memory carved out for it"))
     return str(Text("memory of its own"))
 
 
