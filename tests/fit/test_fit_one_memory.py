@@ -6,6 +6,7 @@ import pytest
 
 from paddock.fit.judging import rejudged
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Verdict
+from paddock.fit.verdicts import _uncounted
 from paddock.text import Text
 
 GIB = 1 << 30
@@ -43,3 +44,11 @@ def test_mapped_weights_of_the_host_can_be_given_back() -> None:
 def test_a_host_that_is_not_known_adds_no_verdict() -> None:
     assert judged(70, 60, host_free=None).device("CUDA0") is not None
     assert "share one memory" not in str(judged(70, 60, host_free=None).reason)
+
+
+def test_free_memory_that_nobody_counts_is_said_in_the_notes() -> None:
+    rows = [DeviceEstimate(name, GIB, 0, 0, budget=Budget(name, "sycl", 16 * GIB, 16 * GIB, free_assumed=assumed))
+            for name, assumed in (("SYCL0", True), ("CUDA0", False))]
+    notes = [str(note) for note in _uncounted(rows)]
+    assert len(notes) == 1
+    assert "SYCL0" in notes[0]

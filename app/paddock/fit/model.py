@@ -37,6 +37,8 @@ class Budget:
     description: str = ""
     same_as: str | None = None
     """An earlier device that is this very card through another backend: llama.cpp takes one of the two by itself."""
+    free_assumed: bool = False
+    """free_bytes is only what its backend calls free that cannot count: an upper edge."""
     shares_host: bool = False
     """Its memory is the host's: what both need together must be free."""
 

@@ -73,7 +73,15 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     rows.append(_host(host, levers, main, second, projector))
     found = tuple(_with_margin(row, levers, i) for i, row in enumerate(rows))
     whole = _whole(model, levers, main, found, second is not None)
-    return corrected(replace(whole, notes=(*arguments.notes, *whole.notes)), corrections)
+    notes = (*arguments.notes, *whole.notes, *_uncounted(found))
+    return corrected(replace(whole, notes=notes), corrections)
+
+
+def _uncounted(rows: Sequence[DeviceEstimate]) -> list[Text]:
+    """Devices of this machine in use whose free memory nobody counts: the verdict is then the best case."""
+    return [Text("Nobody counts what is free on {device}: the engine calls all of it free. The verdict holds if no other "
+                 "program uses it.", device=row.name)
+            for row in rows if row.total and row.budget is not None and row.budget.free_assumed]
 
 
 def running(levers: Levers) -> Levers:

@@ -124,7 +124,8 @@ def _read(workspace: Workspace, path: str | None) -> tuple[ModelFile | None, App
 
 def budgets_of(machine: Machine) -> tuple[Budget, ...]:
     """The machine's devices as the estimate sees them, in the engine's order."""
-    return tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description, d.same_as)
+    return tuple(Budget(d.name, d.kind, d.total_bytes, d.free_bytes, d.integrated, d.description, d.same_as,
+                        d.free_assumed and d.kind != "rpc", d.shares_host)
                  for d in machine.devices)
 
 
