@@ -51,3 +51,13 @@ def test_a_plan_of_today_is_said_in_the_words_of_an_older_engine(older_engine: E
     old = migrated(plan, ancient_engine).plan
     assert old.is_on("mlock")
     assert migrated(old, older_engine).left == ()
+
+
+@pytest.mark.parametrize(("on", "value"), [(True, "on"), (False, "off")])
+def test_a_switch_that_takes_a_value_today_gets_it(engine: Engine, ancient_engine: Engine, on: bool,
+                                                   value: str) -> None:
+    plan = Plan((Setting("flash-attn", (), on), Setting("mlock", (), True)))
+    found = migrated(plan, engine)
+    assert found.plan.get("flash-attn") == value
+    assert str(found.steps[0]) == f"-fa became -fa {value}."
+    assert migrated(plan, ancient_engine).plan.find("flash-attn") == plan.find("flash-attn")

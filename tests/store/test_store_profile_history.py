@@ -308,3 +308,10 @@ def test_an_export_holds_no_history_and_becomes_a_profile_of_its_own(profiles: P
     again = profiles.import_text("\ufeff" + text.replace("\n", "\r\n"))
     assert (again.name, again.plan) == ("p (2)", plan(1))
     assert again.id != first.id
+
+
+def test_the_other_side_of_an_option_written_by_hand_is_that_option_turned_off(profiles: Profiles) -> None:
+    profiles.folder.mkdir(parents=True)
+    (profiles.folder / "p.toml").write_text("[settings]\nno-mmap = true\nno-warmup = false\nno-such = true\n")
+    assert profiles.load("p").plan.settings == (
+        Setting("mmap", (), False), Setting("warmup", (), True), Setting("no-such", (), True))

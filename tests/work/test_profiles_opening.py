@@ -133,6 +133,17 @@ def test_a_model_that_is_nowhere_is_said_and_never_guessed(workspace: Workspace,
     assert "no file with the same content" in str(opened.notices[0])
 
 
+@pytest.mark.parametrize(("name", "said"), [("tiny.gguf", "has the same name"), ("other.gguf", "is not there")])
+def test_a_file_of_which_only_the_name_is_known_is_told_and_not_taken(workspace: Workspace, model: Path, name: str,
+                                                                     said: str) -> None:
+    """A recipe of somebody else's, written on another system."""
+    workspace.profiles.save(Profile("p", Plan().with_("model", f"D:\\models\\{name}")))
+    opened = workspace.open_profile("p")
+    assert opened.plan == opened.saved
+    assert said in str(opened.notices[0])
+    assert (str(model) in str(opened.notices[0])) == (name == model.name)
+
+
 def test_another_file_under_the_old_name_is_said(workspace: Workspace, model: Path) -> None:
     workspace.save_profile("p", plan(model))
     tinymodel.write(model, context=2048)

@@ -6,13 +6,14 @@ plan for the person to decide: the checks name it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.engine.model import Engine
+from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.flags import unknown_flags
 from paddock.launch.checks.question import Question
 from paddock.launch.model import Conditions, Issue, Plan, Setting
-from paddock.launch.spelling import write
+from paddock.launch.spelling import takes_no_value, write
 from paddock.text import Text
 
 _CARRIED = ("removed-flag", "flag-too-new", "flag-never-existed", "flag-with-equals")
@@ -30,7 +31,7 @@ class Migrated:
 
 def migrated(plan: Plan, engine: Engine) -> Migrated:
     """Unchanged, without steps, where the engine takes every flag or its flags are not known."""
-    steps: list[Text] = []
+    plan, steps = _with_values(plan, engine)
     for _ in range(_MOST):
         found = list(_issues(plan, engine))
         next_one = next((issue for issue in found if _carries(issue)), None)
@@ -42,6 +43,19 @@ def migrated(plan: Plan, engine: Engine) -> Migrated:
         steps.append(_told(plan, new, next_one, engine))
         plan = new
     return Migrated(plan, tuple(steps), tuple(_issues(plan, engine)))
+
+
+def _with_values(plan: Plan, engine: Engine) -> tuple[Plan, list[Text]]:
+    """What used to stand alone and takes on or off today (`-fa`) gets its value."""
+    settings, steps = [], []
+    for setting in plan:
+        option = CATALOGUE.get(setting.option)
+        if option is not None and not setting.values and "on" in option.choices and not takes_no_value(option, engine):
+            new = Setting(setting.option, ("on" if setting.on else "off",))
+            steps.append(Text("{old} became {new}.", old=option.names[0], new=_words(new, engine)))
+            setting = new
+        settings.append(setting)
+    return (replace(plan, settings=tuple(settings)), steps) if steps else (plan, steps)
 
 
 def _issues(plan: Plan, engine: Engine) -> list[Issue]:

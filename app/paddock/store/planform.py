@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.errors import AppError
+from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 
@@ -80,6 +81,10 @@ def _read_settings(value: Any) -> tuple[Setting, ...]:
 
 def _from_short(option: str, value: Any) -> Setting:
     if isinstance(value, bool):
+        # Written by hand: "no-mmap" is no option, but the other side of one.
+        found = CATALOGUE.of(f"--{option}") if CATALOGUE.get(option) is None else None
+        if found is not None and not found.on:
+            return Setting(found.option.id, (), not value)
         return Setting(option, (), value)
     if isinstance(value, list):
         return Setting(option, _texts(option, value))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from paddock.errors import AppError
 
 if TYPE_CHECKING:
+    from paddock.library import Entry
     from paddock.work.workspace import Workspace
 
 SEARCH_S = 20.0
@@ -26,11 +27,20 @@ def found_again(workspace: Workspace, path: str, identity: str, known: Iterable[
         found = _is_it(workspace, candidate, identity)
         if found is not None:
             return found
-    end = time.monotonic() + SEARCH_S
-    entries = workspace.scan(lambda _done, _total, _text: None, lambda: time.monotonic() > end)
-    same = [e.path for e in entries if e.model is not None and e.model.identity == identity]
+    same = [e.path for e in _everywhere(workspace) if e.model is not None and e.model.identity == identity]
     # Of several copies, the one that kept its name.
     return min(same, key=lambda p: (p.name != old.name, str(p)), default=None)
+
+
+def namesakes(workspace: Workspace, path: str) -> list[Path]:
+    """Files of the same name in the places of models: for one that nothing but the name is known of."""
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    return sorted(e.path for e in _everywhere(workspace) if e.path.name == name)
+
+
+def _everywhere(workspace: Workspace) -> list[Entry]:
+    end = time.monotonic() + SEARCH_S
+    return workspace.scan(lambda _done, _total, _text: None, lambda: time.monotonic() > end)
 
 
 def _nearby(old: Path) -> Iterator[Path]:

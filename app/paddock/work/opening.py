@@ -15,7 +15,7 @@ from paddock.launch.migrating import migrated
 from paddock.store import Profile
 from paddock.text import Text
 from paddock.work import previewing
-from paddock.work.finding import found_again
+from paddock.work.finding import found_again, namesakes
 
 if TYPE_CHECKING:
     from paddock.engine import Engine
@@ -90,7 +90,19 @@ def _with_files(workspace: Workspace, profile: Profile, known: tuple[Path, ...],
         else:
             notices.append(Text("“{old}” is not there, and no file with the same content was found in the places of "
                                 "models.", old=path))
+    model = plan.get("model")
+    if model and "model" not in identities and not Path(model).expanduser().exists():
+        notices.append(_namesake(workspace, model))
     return plan
+
+
+def _namesake(workspace: Workspace, path: str) -> Text:
+    """Nothing but the name is known of the file: one of that name is told, never taken."""
+    found = namesakes(workspace, path)
+    if not found:
+        return Text("“{path}” is not there.", path=path)
+    return Text("“{path}” is not there. “{other}” has the same name; whether it is the same file cannot be told.",
+                path=path, other=found[0])
 
 
 def _replaced(workspace: Workspace, path: str, identity: str) -> list[Text]:
