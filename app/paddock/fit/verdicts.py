@@ -79,8 +79,8 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
 
 def _uncounted(rows: Sequence[DeviceEstimate]) -> list[Text]:
     """Devices of this machine in use whose free memory nobody counts: the verdict is then the best case."""
-    return [Text("Nobody counts what is free on {device}: the engine calls all of it free. The verdict holds if no other "
-                 "program uses it.", device=row.name)
+    return [Text("Nobody counts what is free on {device}: the engine calls all of it free. The verdict holds if no "
+                 "other program uses it.", device=row.name)
             for row in rows if row.total and row.budget is not None and row.budget.free_assumed]
 
 
