@@ -166,6 +166,20 @@ def test_problems_are_listed_with_their_reasons(ask: Ask, tmp_path: Path) -> Non
     assert "web page" in told[0]["problems"][0]["text"]
 
 
+def test_what_goes_with_a_model_is_told_and_the_persons_word_remembered(ask: Ask, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "models"
+    path = make.write(folder / "gemma-Q8_0.gguf", *make.llama())
+    mine = make.write(folder / "mmproj-F16.gguf", {"general.architecture": "clip", "clip.vision.projection_dim": 64})
+    found = {"chosen": str(mine), "by_person": False, "options": [str(mine)]}
+    assert ask("pair", str(path)) == (0, {
+        "model": str(path), "projector": found, "draft": {"chosen": None, "by_person": False, "options": []}})
+    assert ask("pair", str(path), "--projector", "none")[1]["projector"] == {
+        **found, "chosen": None, "by_person": True}
+    assert ask("pair", str(path))[1]["projector"]["by_person"]
+    assert ask("pair", str(path), "--projector", "auto")[1]["projector"] == found
+    assert ask("pair", str(path), "--projector", str(folder / "no.gguf"))[0] == 1
+
+
 def test_listing_sends_nothing(server: FakeHub, ask: Ask) -> None:
     ask("list")
     assert server.requests == []

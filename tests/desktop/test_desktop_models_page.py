@@ -314,3 +314,67 @@ def test_files_that_would_read_the_same_are_told_apart_by_their_file_names(tmp_p
 
     rows = told_apart([row("/a/one.gguf"), row("/a/two.gguf"), row("/a/other.gguf", "Q8_0"), row("/b/two.gguf")])
     assert [r.name for r in rows] == ["one", "a/two", "Gemma", "b/two"]
+
+
+# -- what goes with a model ------------------------------------------------
+
+
+def with_projectors(page: ModelsPage, workspace: fake.FakeWorkspace, count: int) -> ModelRow:
+    """The chosen model gets so many projectors beside it."""
+    row = next(r for r in page.model.rows if r.path == Path(QWEN))
+    assert row.model is not None
+    folder, base = Path("/home/ada/models"), "Qwen3" if count == 1 else ""
+    made = [Entry(folder / f"mmproj-{base}{i}.gguf", "~/models", replace(
+        row.model, path=folder / f"mmproj-{base}{i}.gguf", kind=Kind.PROJECTOR, identity=f"p{i}",
+        metadata={"clip.vision.projection_dim": row.model.facts.embedding, "general.basename": base}),
+        size_bytes=1 << 30) for i in range(count)]
+    workspace.found += made
+    page.desk.entries = [*(page.desk.entries or []), *made]
+    page.desk.modelsChanged.emit()
+    page.show_item(QWEN)
+    return row
+
+
+def test_several_projectors_are_offered_and_the_choice_is_remembered(
+        qtbot, page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
+    row = with_projectors(page, workspace, 2)
+    box = page.inspector.companions
+    assert box is not None
+    assert box.isVisible()
+    choices = [box.boxes["projector"].itemText(i) for i in range(box.boxes["projector"].count())]
+    assert choices == ["None yet: please choose", "None", "mmproj-0.gguf · 1.00 GiB", "mmproj-1.gguf · 1.00 GiB",
+                       "Choose a file…"]
+    assert "do not tell which" in box.notes["projector"].full_text()
+    with qtbot.waitSignal(box.chosen):
+        box.decide("projector", "/home/ada/models/mmproj-1.gguf")
+    assert workspace.settings.projector_of == {row.model.identity: "/home/ada/models/mmproj-1.gguf"}  # type: ignore[union-attr]
+    assert box.boxes["projector"].currentText().startswith("mmproj-1")
+    assert "Your choice" in box.notes["projector"].full_text()
+
+
+def test_the_only_projector_is_named_and_none_is_a_word_too(
+        qtbot, page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
+    with_projectors(page, workspace, 1)
+    box = page.inspector.companions
+    assert box is not None
+    assert box.boxes["projector"].currentText() == "mmproj-Qwen30.gguf, the only one that fits"
+    with qtbot.waitSignal(box.chosen):
+        box.decide("projector", "")
+    assert box.boxes["projector"].currentText() == "None"
+
+
+def test_a_chosen_file_that_is_gone_is_said(page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
+    row = next(r for r in page.model.rows if r.path == Path(QWEN))
+    workspace.settings.projector_of = {row.model.identity: "/gone/p.gguf"}  # type: ignore[union-attr]
+    with_projectors(page, workspace, 0)
+    box = page.inspector.companions
+    assert box is not None
+    assert box.boxes["projector"].currentText() == "p.gguf, which is gone"
+    assert "not there any more" in box.notes["projector"].full_text()
+
+
+def test_nothing_goes_with_a_projector(page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
+    with_projectors(page, workspace, 1)
+    page.show_item("/home/ada/models/mmproj-Qwen30.gguf")
+    assert page.inspector.companions is not None
+    assert not page.inspector.companions.isVisible()

@@ -13,7 +13,7 @@ from paddock.text import Text
 from paddock.units import bytes_text, count_text
 
 if TYPE_CHECKING:
-    from paddock.library import Entry
+    from paddock.library import Entry, Pairing
     from paddock.work import Workspace
 
 
@@ -95,3 +95,45 @@ def as_dict(entry: Entry) -> dict[str, Any]:
             "complete": model.complete if model else None, "identity": model.identity if model else None,
             "duplicates": [str(p) for p in entry.duplicates],
             "problems": [{"severity": severity, "text": text} for severity, text in _problems(entry)]}
+
+
+@models.command()
+@click.argument("file", type=click.Path())
+@click.option("--projector", help="A projector's file, none, or auto (decide by the files).")
+@click.option("--draft", help="A draft model's file, or none.")
+@click.pass_obj
+def pair(options: Globals, file: str, projector: str | None, draft: str | None) -> int:
+    """What goes with a model. Without options: what was found; with them: your word, remembered for that model."""
+    from paddock.library import Entry
+    from paddock.work import companions
+
+    workspace = workspace_of(options)
+    model = workspace.read_model(file)
+    for kind, word in (("projector", projector), ("draft", draft)):
+        if word is not None:
+            companions.choose(workspace, model, kind, _word(workspace, word))
+    entry = Entry(model.path, "", model, size_bytes=model.size_bytes)
+    others = [e for e in scanned(workspace) if e.path != model.path]
+    found = companions.companions(workspace, entry, [entry, *others])
+    told = {"projector": _paired(found.projector), "draft": _paired(found.draft)}
+    if options.json:
+        document({"model": str(model.path), **told})
+        return 0
+    for kind, pairing in (("projector", found.projector), ("draft", found.draft)):
+        chosen = pairing.chosen.path if pairing.chosen is not None else Text("none")
+        line(f"{kind}: {chosen}" + (f" ({Text('your choice')})" if pairing.by_person else ""))
+        for option in pairing.options:
+            line(f"  {option.path}")
+    return 0
+
+
+def _word(workspace: Workspace, word: str) -> str | None:
+    """A path that can be read; "" for none; None for auto."""
+    if word.lower() in ("auto", "none"):
+        return None if word.lower() == "auto" else ""
+    return str(workspace.read_model(word).path)
+
+
+def _paired(pairing: Pairing) -> dict[str, Any]:
+    return {"chosen": str(pairing.chosen.path) if pairing.chosen is not None else None, "by_person": pairing.by_person,
+            "options": [str(e.path) for e in pairing.options]}

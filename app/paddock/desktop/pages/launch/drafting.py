@@ -5,31 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine.model import Engine
-from paddock.gguf.model import Kind
 from paddock.launch.model import Plan
+from paddock.library import drafts_for
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
-_SMALLER = 8
-"""A model that was not made as a draft should be smaller by this factor at least."""
-
 
 def pairing_models(desk: Desk) -> list[Any]:
-    """Entries of the library with the same vocabulary, made as a draft or at most an eighth of the size; smallest
-    first. Empty while the model or the library is not known."""
+    """Entries of the library that could draft (`library.drafts_for`). Empty while model or library are not known."""
     model = desk.preview.model if desk.preview is not None else None
-    if model is None:
-        return []
-    found = []
-    for entry in desk.entries or []:
-        other = getattr(entry, "model", None)
-        if other is None or other.path == model.path or other.kind not in (Kind.MODEL, Kind.DRAFT):
-            continue
-        alike = other.facts.vocabulary is not None and other.facts.vocabulary == model.facts.vocabulary
-        if alike and (other.kind is Kind.DRAFT or other.size_bytes * _SMALLER <= model.size_bytes):
-            found.append(entry)
-    return sorted(found, key=lambda entry: entry.model.size_bytes)
+    return drafts_for(model, desk.entries or []) if model is not None else []
 
 
 def with_draft(plan: Plan, path: str, engine: Engine | None) -> Plan:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from paddock import gguf
 from paddock.desktop import bridge
 from paddock.desktop.icons import icon
+from paddock.desktop.pages.models.companions import CompanionsBox
 from paddock.desktop.pages.models.facts import fact_pairs
 from paddock.desktop.pages.models.layers import KINDS, LayerPicture, bars_of, kind_colour, kind_word, tensors_words
 from paddock.desktop.pages.models.rows import ModelRow
@@ -46,10 +47,11 @@ class Inspector(QFrame):
     launch_wanted = Signal(object)
     """Path to open in Launch."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, companions: CompanionsBox | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("panel", "base")
         self._row: ModelRow | None = None
+        self.companions = companions
         self._hash_job: bridge.Job | None = None
         self._pages = QStackedWidget()
         self._pages.addWidget(EmptyState("file", tr("No file chosen"),
@@ -110,8 +112,8 @@ class Inspector(QFrame):
         self._problems_title = section(tr("Problems"))
         self._problems = column(gap=8)
         heading = row(Label(tr("MiB per layer"), weight=600), None, self._legend, gap=8)
-        inner.setLayout(column(self._grid, 8, heading, self._picture, said, 8, self._problems_title, self._problems,
-                               None, gap=6, margins=(16, 12, 16, 12)))
+        inner.setLayout(column(self._grid, 8, heading, self._picture, said, 8, self.companions or 0, 8,
+                               self._problems_title, self._problems, None, gap=6, margins=(16, 12, 16, 12)))
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -142,6 +144,8 @@ class Inspector(QFrame):
     def show_row(self, shown: ModelRow | None) -> None:
         """A file, or None."""
         before = self._row
+        if self.companions is not None:
+            self.companions.show_row(shown)
         if shown is not None and before is not None and shown.path == before.path and shown.model is before.model:
             self._row = shown
             self._fill_facts(shown)

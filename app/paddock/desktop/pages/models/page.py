@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QFrame, QSplitter, QStacke
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.launch.first import FirstSteps
+from paddock.desktop.pages.models.companions import CompanionsBox
 from paddock.desktop.pages.models.fits import Fits
 from paddock.desktop.pages.models.hub import HubPane
 from paddock.desktop.pages.models.inspector import Inspector
@@ -73,7 +74,7 @@ class ModelsPage(QFrame):
         self.view = ModelsView(self.proxy)
         self.view.selectionModel().currentRowChanged.connect(self._row_chosen)
         self.view.opened.connect(self._open_current)
-        self.inspector = Inspector()
+        self.inspector = Inspector(CompanionsBox(self.desk))
         self.inspector.launch_wanted.connect(self.desk.open_model)
         self._footer_note = Label(tr("Fit is for context 8,192, KV f16, the memory free now"), "note", "text2",
                                   elide="end")

@@ -1,0 +1,94 @@
+"""A model is opened with what goes with it; the person's word holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ggufmake as make
+import pytest
+
+from paddock.library import Entry
+from paddock.work import Workspace, companions
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "data")
+
+
+def model(path: Path, layers: int = 2, **more: object) -> Path:
+    keys, tensors = make.llama(layers)
+    return make.write(path, keys | {"general.name": path.stem} | more, tensors)
+
+
+def projector(path: Path, width: int = 64) -> Path:
+    return make.write(path, {"general.architecture": "clip", "clip.vision.projection_dim": width},
+                      [make.Tensor("v.patch_embd.weight", (8,))])
+
+
+def test_the_only_projector_beside_a_model_goes_with_it(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
+    mine = projector(tmp_path / "m" / "mmproj-F16.gguf")
+    (tmp_path / "m" / "broken.gguf").write_bytes(b"x")
+    assert workspace.plan_for(path).get("mmproj") == str(mine)
+
+
+def test_none_is_attached_where_several_fit_or_none_does(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
+    projector(tmp_path / "m" / "mmproj-wide.gguf", width=128)
+    assert workspace.plan_for(path).find("mmproj") is None
+    projector(tmp_path / "m" / "mmproj-F16.gguf")
+    projector(tmp_path / "m" / "mmproj-BF16.gguf")
+    assert workspace.plan_for(path).find("mmproj") is None
+
+
+def test_the_persons_word_is_remembered_and_final(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
+    projector(tmp_path / "m" / "mmproj-F16.gguf")
+    other = projector(tmp_path / "elsewhere" / "p.gguf")
+    read = workspace.read_model(path)
+    companions.choose(workspace, read, "projector", "")
+    assert Workspace(tmp_path / "data").plan_for(path).find("mmproj") is None
+    companions.choose(workspace, read, "projector", str(other))
+    assert Workspace(tmp_path / "data").plan_for(path).get("mmproj") == str(other)
+    other.unlink()
+    assert workspace.plan_for(path).find("mmproj") is None
+    companions.choose(workspace, read, "projector", None)
+    assert Path(workspace.plan_for(path).get("mmproj") or "").name == "mmproj-F16.gguf"
+
+
+def test_a_chosen_draft_comes_with_its_type_and_is_never_taken_unasked(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "big.gguf", 40)
+    draft = model(tmp_path / "m" / "small.gguf", 1)
+    assert workspace.plan_for(path).find("spec-draft-model") is None
+    entries = [Entry(p, "", workspace.read_model(p)) for p in (path, draft)]
+    found = companions.companions(workspace, entries[0], entries)
+    assert (found.draft.options, found.draft.chosen) == ((entries[1],), None)
+    companions.choose(workspace, workspace.read_model(path), "draft", str(draft))
+    plan = workspace.plan_for(path)
+    assert (plan.get("spec-draft-model"), plan.get("spec-type")) == (str(draft), "draft-simple")
+    assert companions.companions(workspace, entries[0], entries).draft.chosen == entries[1]
+
+
+def test_the_word_changes_the_plan_that_the_model_is_opened_with(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
+    mine = projector(tmp_path / "m" / "mmproj-F16.gguf")
+    read = workspace.read_model(path)
+    plan = workspace.plan_for(path).with_("threads", 3)
+    workspace.profiles.save_working(read.identity, plan, successful=True)
+    companions.choose(workspace, read, "projector", "")
+    kept = workspace.plan_for(path)
+    assert (kept.find("mmproj"), kept.get("threads")) == (None, "3")
+    companions.choose(workspace, read, "projector", str(mine))
+    assert workspace.plan_for(path).get("mmproj") == str(mine)
+
+
+def test_in_a_crowded_folder_only_names_of_projectors_are_looked_into(
+        workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
+    projector(tmp_path / "m" / "mmproj-F16.gguf")
+    for number in range(3):
+        model(tmp_path / "m" / f"other{number}.gguf")
+    monkeypatch.setattr(companions, "_MOST_NEIGHBOURS", 2)
+    assert [e.path.name for e in companions.neighbours(workspace, path)] == ["mmproj-F16.gguf"]
+    assert companions.neighbours(workspace, tmp_path / "nowhere" / "m.gguf") == []
