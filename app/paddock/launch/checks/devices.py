@@ -37,6 +37,18 @@ def unknown_devices(q: Question) -> Iterator[Issue]:
                              flag=CATALOGUE[option].names[0]), fix, ((option, None),))
 
 
+def listing_failed(q: Question) -> Iterator[Issue]:
+    """The engine could not say what it sees: a name cannot be checked, and figures count the processor alone."""
+    if q.engine is None or q.engine.error is not None or q.engine.devices_error is None:
+        return
+    if q.text("device") == "none" or q.text("gpu-layers") == "0":
+        return
+    yield warning("devices-unlisted", "device",
+                  Text("This engine could not list its devices: {why}", why=q.engine.devices_error),
+                  Text("The estimate counts the processor alone. Mend the driver or choose another engine; -dev none "
+                       "runs on the processor."))
+
+
 def remote_first(q: Question) -> Iterator[Issue]:
     """Options are carried out in order: names of RPC devices exist only after --rpc."""
     order = [setting.option for setting in q.plan]

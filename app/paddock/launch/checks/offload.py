@@ -12,13 +12,17 @@ _ALL = (("gpu-layers", ("all",)),)
 
 
 def engine_without_gpu(q: Question) -> Iterator[Issue]:
-    """A card is in the machine, and this engine lists no device: it was built without its backend, or lost it."""
-    if q.machine is None or not q.machine.gpus or q.engine is None or q.text("rpc"):
+    """A card is in the machine, and this engine lists no device: it was built without its backend, or lost it.
+
+    A processor's own graphics are nearly everywhere: an engine that leaves them alone is no mistake.
+    """
+    found = [card for card in q.machine.gpus if card.integrated is not True] if q.machine is not None else []
+    if not found or q.engine is None or q.text("rpc"):
         return
     if q.engine.error is not None or q.engine.devices_error is not None or _on_purpose(q):
         return
     if not any(device.is_gpu for device in q.engine.devices):
-        cards = ", ".join(dict.fromkeys(card.name for card in q.machine.gpus))
+        cards = ", ".join(dict.fromkeys(card.name for card in found))
         yield warning("engine-without-gpu", "gpu-layers",
                       Text("This machine has {cards}, and this engine sees no GPU: everything runs on the processor.",
                            cards=cards),
