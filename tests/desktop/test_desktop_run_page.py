@@ -26,6 +26,7 @@ from paddock.desktop.pages.run.figures import (
     prompt,
 )
 from paddock.desktop.pages.run.log import KEPT, LogLines, LogView
+from paddock.desktop.pages.run.marks import MarkDialog
 from paddock.desktop.pages.run.requests import RequestsModel
 from paddock.desktop.plots import Setup
 from paddock.desktop.state import Desk
@@ -348,9 +349,12 @@ def test_several_runs_can_be_chosen(qtbot, desk_of, run: fake.FakeRun) -> None:
     assert page.desk.run is second
 
 
-def test_a_mark_is_put_on_the_time_axis(page: RunPage, run: fake.FakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.desktop.pages.run.page.QInputDialog.getText", lambda *_a: ("opened the IDE", True))
+def test_a_mark_is_put_on_the_time_axis(page: RunPage, run: fake.FakeRun) -> None:
     page.mark.click()
+    dialog = page.window().findChild(MarkDialog)
+    assert dialog is not None
+    dialog.note.setText("opened the IDE")
+    dialog.keep.click()
     assert run.recorder.events[-1].text == "note: opened the IDE"
 
 

@@ -246,6 +246,8 @@ class Run:
     def on_line(self, line: LogLine) -> None:
         """A log line, from the reader's thread."""
         self.recorder.on_line(line)
+        if self.detectors is not None:
+            self.detectors.on_line(line)
         notices = self.supervisor.notices
         if len(notices) > self._told:
             fresh, self._told = notices[self._told:], len(notices)

@@ -19,6 +19,8 @@ _PASSING = ("starting", "loading", "stopping")
 
 def has_flag(event: Event) -> bool:
     """Requests have their lanes, memory its plot, passing states are seen by what follows; the rest gets a flag."""
+    if event.kind == "cache":
+        return bool(event.data.get("missed"))
     return event.kind in _SHOWN_KINDS and event.text not in _PASSING
 
 

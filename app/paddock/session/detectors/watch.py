@@ -8,9 +8,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from paddock.server.model import State
+from paddock.server.model import LogLine, State
 from paddock.session.detectors.catalogue import findings_of
 from paddock.session.detectors.model import Expectation, Finding, View
+from paddock.session.detectors.reuse import Reuse, ReuseLog
+from paddock.session.log import LogParser
 from paddock.session.model import Event, Sample
 from paddock.session.recorder import Recorder, Snapshot
 
@@ -20,6 +22,7 @@ _TWICE = 2
 _GONE_S = 20.0
 """Not seen for so long it is over: a pause between two requests ends nothing."""
 _KEEP_THROTTLES = 120
+_PROMPT_LINES = ("processing task", "new prompt", "cached n_tokens")
 
 
 @dataclass
@@ -51,12 +54,18 @@ class DetectorWatch:
         self._throttles: dict[str, deque[tuple[float, tuple[str, ...]]]] = {}
         self._looked_t = -math.inf
         self._reading_t = math.nan
+        self._parser, self._reuse = LogParser(), ReuseLog(self._reused)
 
     @property
     def expectation(self) -> Expectation:
         """What this run is held against."""
         if self._expectation is None:
             self._expectation = self._expect()
+        return self._expectation
+
+    @property
+    def known_expectation(self) -> Expectation | None:
+        """The same, but never asks: None until the first look."""
         return self._expectation
 
     @property
@@ -71,6 +80,22 @@ class DetectorWatch:
             if row.t - self._looked_t >= EVERY_S:
                 self._looked_t = row.t
                 self.look(row.t)
+
+    def on_line(self, line: LogLine) -> None:
+        """A line of the server's log, from the reader's thread; nearly all end at the first test."""
+        if "slot" not in line.text and "oldest entry" not in line.text and "better prompt" not in line.text:
+            return
+        self._reuse.line(line.text)
+        if any(part in line.text for part in _PROMPT_LINES):
+            for fact in self._parser.feed(line):
+                self._reuse.fact(fact)
+
+    def _reused(self, found: Reuse) -> None:
+        moment = found.t - self._recorder.t0
+        if found.reason == "whole" or moment < 0:
+            return
+        self._recorder.event("cache", str(found.text), task=found.task, slot=found.slot, reason=found.reason,
+                             prompt_tokens=found.prompt_tokens, cached_tokens=found.cached_tokens, missed=found.missed)
 
     def look(self, now: float) -> None:
         """Run all detectors for this moment (seconds since the session's start)."""

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from paddock.desktop.pages.run.ask import AskPane
+from paddock.desktop.pages.run.context_detail import DetailPane
 from paddock.desktop.pages.run.figures import FigureRow
 from paddock.desktop.pages.run.logpane import LogPane
 from paddock.desktop.pages.run.models import ModelsPane
@@ -29,8 +30,9 @@ class RunBody(QWidget):
         self._served.setLayout(column(self.models, self.requests, gap=0))
         self.recording = RecordingRow()
         self.requests.put_below_title(self.recording)
+        self.detail = DetailPane(self.ask)
         self._compact: bool | None = None
-        self.choice = Segments([("plots", tr("Plots")), ("requests", tr("Requests")), ("ask", tr("Prompt")),
+        self.choice = Segments([("plots", tr("Plots")), ("requests", tr("Requests")), ("ask", tr("Detail")),
                                  ("log", tr("Log"))], tr("Part of the run"))
         self.choice.chosen.connect(self._chosen)
         """Placed by the page, in its header; only wanted where the parts lie behind each other."""
@@ -55,7 +57,7 @@ class RunBody(QWidget):
 
     @property
     def panes(self) -> dict[str, QWidget]:
-        return {"plots": self.plots, "requests": self._served, "ask": self.ask, "log": self.log}
+        return {"plots": self.plots, "requests": self._served, "ask": self.detail, "log": self.log}
 
     @property
     def compact(self) -> bool:
@@ -75,7 +77,7 @@ class RunBody(QWidget):
             self._chosen(self.choice.key())
             return
         for splitter, parts, sizes in ((self._left, (self.plots, self.log), (445, 118)),
-                                       (self._right, (self._served, self.ask), (226, 337))):
+                                       (self._right, (self._served, self.detail), (226, 337))):
             for pane in parts:
                 splitter.addWidget(pane)
                 pane.show()

@@ -306,6 +306,7 @@ class RunPage(QFrame):
         self.body.requests.show_requests(snapshot.requests)
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)
+        self.body.detail.refresh(source.run, snapshot)
         if stack.isVisible():
             stack.update_labels()
         self._window_changed()

@@ -1,0 +1,56 @@
+"""Readings of the machine ten times a second, while somebody looks closely. They are not kept with the session."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from paddock.hardware import Readings
+from paddock.session import Series
+from paddock.session.recorder import reading_columns
+
+if TYPE_CHECKING:
+    from paddock.hardware import Machine, Reading
+
+EVERY_S = 0.1
+_KEPT = 36_000
+"""An hour."""
+
+
+class CloseLook:
+    """One thread that reads from `start` until `stop`. `series` and `latest` may be read from any thread.
+
+    Times of the series are seconds since the start of the look.
+    """
+
+    def __init__(self, machine: Machine, pids: Callable[[], Iterable[int]],
+                 make: Callable[[Machine, Callable[[], Iterable[int]]], Readings] = Readings) -> None:
+        self._machine, self._pids, self._make = machine, pids, make
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="close-look", daemon=True)
+        self.series = Series(_KEPT)
+        self.latest: Reading | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when the thread is gone, at most a reading later."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        readings = self._make(self._machine, self._pids)
+        begin = due = time.monotonic()
+        try:
+            while not self._over.is_set():
+                self.latest = readings.read()
+                self.series.append(time.monotonic() - begin, reading_columns(self.latest))
+                # Absolute: a reading that took long does not shift the ones after it.
+                due = max(due + EVERY_S, time.monotonic())
+                self._over.wait(due - time.monotonic())
+        finally:
+            readings.close()
