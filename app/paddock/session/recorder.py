@@ -395,6 +395,7 @@ def reading_columns(reading: Reading) -> dict[str, float]:
         "swap_used_bytes": reading.swap_used_bytes,
         "process_cpu_pct": reading.process_cpu_pct,
         "process_rss_bytes": reading.process_rss_bytes,
+        "process_device_bytes": reading.process_device_bytes,
     }
     if reading.pressure is not None:
         row |= {name: value for name, value in vars(reading.pressure).items() if isinstance(value, float)}

@@ -1,0 +1,31 @@
+"""What a server holds on its cards: a column a card, and their sum."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from paddock.hardware.model import DeviceReading, Reading
+from paddock.session.recorder import reading_columns
+
+NAN = math.nan
+
+
+def card(name: str, held: float, *, twin: bool = False) -> DeviceReading:
+    return DeviceReading(name, NAN, NAN, held, *(NAN,) * 8, None, twin=twin)
+
+
+def reading(*cards: DeviceReading) -> Reading:
+    return Reading(1.0, 0, 0, 0, 0, 0, 0, cards)
+
+
+def test_every_card_has_its_column_and_the_total_is_their_sum() -> None:
+    columns = reading_columns(reading(card("CUDA0", 3e9), card("CUDA1", 4e9), card("Vulkan0", 4e9, twin=True)))
+    assert (columns["CUDA0.process_bytes"], columns["CUDA1.process_bytes"]) == (3e9, 4e9)
+    assert columns["process_device_bytes"] == 7e9
+
+
+@pytest.mark.parametrize("cards", [(), (card("CUDA0", 3e9), card("CUDA1", NAN))])
+def test_a_part_is_no_total(cards: tuple[DeviceReading, ...]) -> None:
+    assert math.isnan(reading_columns(reading(*cards))["process_device_bytes"])
