@@ -280,6 +280,8 @@ class Reporter:
         self._event("exit", session=run.session_id, code=code, reason=reason)
         if not self.json:
             self._note(reason)
+            if run.after_suspend is not None:
+                self._note(run.after_suspend)
             self._note(Text("Recorded as session {id}.", id=run.session_id))
         if failed:
             return 1

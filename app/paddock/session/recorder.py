@@ -112,6 +112,7 @@ class Recorder:
         self._events: list[Event] = []
         self._shown_events: tuple[Event, ...] = ()
         self._sample: Sample | None = None
+        self._ended = False
         self._last_request: Request | None = None
         self._state: State = State.STOPPED
         self._exit: Exit | None = None
@@ -130,12 +131,14 @@ class Recorder:
             if state is State.STARTING:
                 self._parser.restarted()
                 self._tracker.log_tells = False
-                self._loading_seen = False
+                self._loading_seen = self._ended = False
             if exit_ is not None:
                 data |= {"code": exit_.code, "reason": str(exit_.reason), "forced": exit_.forced}
                 if exit_.diagnosis is not None:
                     data |= {"diagnosis": exit_.diagnosis.id, "line": exit_.diagnosis.line}
             if state in (State.STOPPED, State.FAILED, State.CRASHED):
+                # What it did last is no live figure of a server that has ended; a poll may still be under way.
+                self._sample, self._ended = None, True
                 for request in self._tracker.close(t - self.t0, state is State.CRASHED):
                     self._keep(request)
                 self._settle(math.inf)
@@ -163,7 +166,7 @@ class Recorder:
             if isinstance(row, Event):
                 self._event(row)
                 return
-            self._sample = row
+            self._sample = None if self._ended else row
             self._end_history(self.t0 + row.t)
             self._settle(row.t)
             columns = sample_columns(row)

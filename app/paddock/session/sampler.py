@@ -12,7 +12,9 @@ from typing import Any, Protocol
 from paddock.hardware.model import Reading
 from paddock.session.model import Event, Sample, SlotSample
 from paddock.session.rates import CounterRates, SlotRates, read_counters, slot_sample
+from paddock.session.suspend import SuspendWatch
 from paddock.text import Text
+from paddock.units import seconds_text
 
 _NAN = math.nan
 OK, UNAUTHORISED, FORBIDDEN, NOT_FOUND, DISABLED = 200, 401, 403, 404, 501
@@ -87,6 +89,7 @@ class Sampler:
         own_requests: Callable[[], bool] = lambda: False,
         active_hint: Callable[[], bool] = lambda: False,
         name: str = "sampler",
+        suspended: SuspendWatch | None = None,
     ) -> None:
         self.spec = spec or SamplerSpec()
         self._client_factory, self._readings_factory, self._sink = client_factory, readings_factory, sink
@@ -96,6 +99,7 @@ class Sampler:
         self._wait = wait or self._sleep
         self._t0 = clock() if t0 is None else t0
         self._own_requests, self._active_hint = own_requests, active_hint
+        self._suspended = suspended or SuspendWatch()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._client: ServerClient | None = None
         self._readings: ReadingSource | None = None
@@ -177,6 +181,8 @@ class Sampler:
     def tick(self) -> float:
         """One round of polls and one row; returns the seconds from this planned moment to the next."""
         now = self._clock()
+        if (slept := self._suspended.slept_s()) > 0:
+            self._resumed(now, slept)
         if now - self._last_poll > 1.05:
             self._polls = 0
         self._last_poll = now
@@ -194,6 +200,19 @@ class Sampler:
         self._busy = sample.requests_processing > 0
         self._sink(sample)
         return self._pause(answered, asleep)
+
+    def _resumed(self, now: float, slept_s: float) -> None:
+        """After a suspend: nothing is reckoned across it, and drivers are opened anew."""
+        for rates in self._rates.values():
+            rates.forget()
+        self._counters.clear()
+        self._not_before.clear()
+        self._reading, self._reading_due = None, -math.inf
+        if self._readings is not None:
+            self._readings.close()
+            self._readings = self._readings_factory()
+        self._sink(Event(now - self._t0, "state", str(Text("the computer was suspended for {time}",
+                                                           time=seconds_text(slept_s))), {"suspended_s": slept_s}))
 
     def _pause(self, answered: bool, asleep: bool) -> float:
         spec = self.spec

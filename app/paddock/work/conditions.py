@@ -45,7 +45,7 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
         load_1min=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         memlock_bytes=_memlock(),
         environment={k: v for k, v in env.items() if k.startswith(_VARIABLES)},
-        config_ini=_config_ini(env),
+        config_ini=config_ini(env),
         prefix_found=shutil.which(plan.prefix[0]) is not None if plan.prefix else None,
         governors=machine.governors,
         cards=machine.cards,
@@ -129,7 +129,7 @@ def _memlock() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def _config_ini(env: Mapping[str, str]) -> dict[str, str]:
+def config_ini(env: Mapping[str, str]) -> dict[str, str]:
     """Options in llama.cpp's config files, system then user: they change what runs (contract 1.5)."""
     if sys.platform == "win32":
         folders = [env.get("PROGRAMDATA"), env.get("APPDATA")]
@@ -141,6 +141,7 @@ def _config_ini(env: Mapping[str, str]) -> dict[str, str]:
         if not folder or not path.is_file():
             continue
         parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+        parser.optionxform = str  # type: ignore[assignment,method-assign]  # names of variables are keys too
         try:
             parser.read_string("[top]\n" + path.read_text(encoding="utf-8-sig", errors="replace"))
         except configparser.Error:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from paddock.session.detectors import DetectorWatch, Finding
     from paddock.store import Database
 
+_SUSPEND_S = 300.0
 ENDED = (State.STOPPED, State.FAILED, State.CRASHED)
 
 
@@ -130,6 +131,18 @@ class Run:
     def keeps_serving(self) -> bool:
         """Whether it outlives this Paddock."""
         return self.supervisor.spec.keep_serving
+
+    @property
+    def after_suspend(self) -> Text | None:
+        """That it ended soon after the computer was suspended, where it did: the driver is the usual cause then."""
+        ended = self.ended_at or time.monotonic()
+        slept = [e.t for e in self.recorder.snapshot().events if "suspended_s" in e.data]
+        if self.state not in (State.FAILED, State.CRASHED) or not slept:
+            return None
+        if ended - self.recorder.t0 - slept[-1] > _SUSPEND_S:
+            return None
+        return Text("The computer was suspended shortly before: restart the device's driver, or the computer, and look "
+                    "whether the engine still finds its devices.")
 
     def progress(self) -> Progress:
         """Load progress, an estimate."""
@@ -306,7 +319,8 @@ class Run:
                 self._keep_in_ledger(ended=True)
         self._database.finish_session(
             self.session_id, state=state, exit_code=exit_.code if exit_ else None,
-            reason=str(exit_.reason) if exit_ else None, log_excerpt=self.recorder.excerpt())
+            reason=" ".join(str(t) for t in (exit_.reason, self.after_suspend) if t) if exit_ else None,
+            log_excerpt=self.recorder.excerpt())
         self._finished.set()
 
 

@@ -25,6 +25,7 @@ from paddock.session.children import Children, RouterPoller
 from paddock.store import SessionStart
 from paddock.text import Text
 from paddock.work import asking
+from paddock.work.conditions import config_ini
 from paddock.work.model import Preview
 from paddock.work.observing import watch_of
 from paddock.work.run import Run, RunListener
@@ -43,8 +44,9 @@ def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: 
     _refuse(preview, anyway)
     command = preview.command
     assert command is not None
-    address = effective(command, os.environ)
-    spec = _spec(workspace, preview, address, keep_serving, restart_limit)
+    config = config_ini(os.environ)
+    address = effective(command, os.environ, config)
+    spec = _spec(workspace, preview, address, keep_serving, restart_limit, config)
     start = _session_start(preview, spec, profile)
     run = _run(workspace, preview, spec, start, listener, address=address)
     if preview.model is not None:
@@ -82,7 +84,7 @@ def _refuse(preview: Preview, anyway: bool) -> None:
 
 
 def _spec(workspace: Workspace, preview: Preview, address: Effective, keep_serving: bool,
-          restart_limit: int) -> ServerSpec:
+          restart_limit: int, config: Mapping[str, str]) -> ServerSpec:
     command = preview.command
     assert command is not None
     engine = preview.engine
@@ -93,7 +95,7 @@ def _spec(workspace: Workspace, preview: Preview, address: Effective, keep_servi
     return ServerSpec(
         argv=command.argv, env=env, host=address.poll_host or address.socket_path or "127.0.0.1",
         port=address.port or 0, tls=address.scheme == "https",
-        api_prefix=address.api_prefix, key=_key(env, address), log_path=workspace.paths.logs / f"{name}.log",
+        api_prefix=address.api_prefix, key=_key(env, address, config), log_path=workspace.paths.logs / f"{name}.log",
         keep_serving=keep_serving, model_bytes=preview.model.size_bytes if preview.model else None,
         record_path=workspace.paths.runtime / f"{name}.json", restart_limit=restart_limit, label=_label(preview))
 
@@ -106,10 +108,11 @@ def _label(preview: Preview) -> str:
     return plan.get("hf-repo") or plan.get("model") or (Path(folder).name if folder else "") or "llama.cpp"
 
 
-def _key(env: Mapping[str, str], address: Effective) -> str | None:
-    """The key for our own polling, from whichever source the server takes it (C103); of several, the first."""
-    if env.get("LLAMA_API_KEY"):
-        return env["LLAMA_API_KEY"].split(",")[0].strip()
+def _key(env: Mapping[str, str], address: Effective, config: Mapping[str, str]) -> str | None:
+    """The key for our own polling, from whichever source the server takes it; of several, the first."""
+    given = env.get("LLAMA_API_KEY") or config.get("api-key") or config.get("LLAMA_API_KEY")
+    if given:
+        return given.split(",")[0].strip()
     if address.key and address.key.startswith("file:"):
         try:
             lines = Path(address.key.removeprefix("file:")).read_text(encoding="utf-8").splitlines()

@@ -178,6 +178,7 @@ class Watched:
         with self._lock:
             if self._ended.is_set():
                 return
+            self.recorder.on_state(State.STOPPED, time.monotonic(), None)
             if self._database is not None and self.session_id is not None:
                 self._database.finish_session(self.session_id, state="stopped",
                                               reason=str(reason or Text("The watching ended.")))

@@ -61,6 +61,8 @@ def message_of(run: Any) -> Message | None:
         said = tr("The server did not start. {cause}", cause=cause) if state is State.FAILED else (
             cause or tr("The server ended without a word."))
         advice = str(diagnosis.advice) if diagnosis is not None else tr("The last lines of the log tell more.")
+        if getattr(run, "after_suspend", None) is not None:
+            advice = f"{advice} {run.after_suspend}"
         return Message("bad", said, advice, diagnosis.line if diagnosis is not None else None, diagnosis)
     running = next((d for d in reversed(run.diagnoses) if not d.fatal), None)
     if running is not None and state in (State.STARTING, State.LOADING, State.READY):
