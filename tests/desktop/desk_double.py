@@ -177,6 +177,9 @@ class WorkspaceDouble:
             progress(index + 1, 3, "reading")
         return self.entries
 
+    def library_stamp(self, cancelled: Any) -> str | None:
+        return None
+
     def preview(self, plan: Plan, *, engine: Engine | None = None, machine: Machine | None = None, fresh: bool = False,
                 additions_off: Any = None) -> Preview:
         engine = self.engine()

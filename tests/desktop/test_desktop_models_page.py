@@ -316,6 +316,42 @@ def test_files_that_would_read_the_same_are_told_apart_by_their_file_names(tmp_p
     assert [r.name for r in rows] == ["one", "a/two", "Gemma", "b/two"]
 
 
+# -- changes -----------------------------------------------------------------
+
+
+def looked(qtbot, page: ModelsPage) -> None:
+    page.watcher.look()
+    qtbot.waitUntil(lambda: not page.watcher._job.running)
+
+
+def test_files_that_come_or_go_are_looked_for_while_the_page_is_seen(
+        qtbot, page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
+    qtbot.waitUntil(lambda: not page.desk.scan_job.running)
+    looked(qtbot, page)
+    workspace.stamp, workspace.found = "changed", workspace.found[:3]
+    with qtbot.waitSignal(page.desk.modelsChanged):
+        page.watcher.look()
+    assert page.proxy.rowCount() == 3
+    scans = page.desk.scan_job
+    looked(qtbot, page)
+    assert page.desk.scan_job is scans
+
+
+def test_a_silent_drive_or_a_hidden_page_starts_no_scan(
+        qtbot, page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
+    qtbot.waitUntil(lambda: not page.desk.scan_job.running)
+    looked(qtbot, page)
+    scans = page.desk.scan_job
+    for stamp in (None, "other"):
+        workspace.stamp = stamp
+        looked(qtbot, page)
+    assert page.desk.scan_job is scans
+    page.hide()
+    assert not page.watcher._timer.isActive()
+    page.show()
+    assert page.watcher._timer.isActive()
+
+
 # -- what goes with a model ------------------------------------------------
 
 

@@ -31,8 +31,8 @@ from paddock.text import Text
 from paddock.work import saving
 from paddock.work.ledger import Record
 from paddock.work.model import Preview
-from paddock.work.rpc_hosts import RpcHosts
 from paddock.work.opening import Opened, open_profile
+from paddock.work.rpc_hosts import RpcHosts
 
 GIB = float(1 << 30)
 NAN = math.nan
@@ -348,6 +348,33 @@ class FakeDatabase:
     def series(self, _session_id: int) -> Series:
         return self._series
 
+    def tag(self, session_id: int, tags: Sequence[str]) -> None:
+        self.tags = {session_id: list(tags)}
+
+    def note(self, session_id: int, note: str) -> None:
+        self.notes = {session_id: note}
+
+    def query(self, sql: str, params: Any = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
+        return self.answers(sql)
+
+    def answers(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Two weeks of one profile, an update in their middle that made it slower."""
+        if "FROM session" in sql:
+            names = ["id", "start_utc", "model", "model_identity", "profile", "engine", "version", "on_devices", "in_ram"]
+            return names, [(i, f"2026-11-{i + 10:02}T10:00:00+00:00", "Qwen3-30B-A3B-Instruct-2507", "id", "Chat",
+                            "llama.cpp 11434" if i > 7 else "llama.cpp 10434", None, (16.1 + 0.3 * (i > 7)) * GIB, 5e9)
+                           for i in range(1, 15)]
+        names = ["session_id", "generation_per_s", "prompt_per_s", "ttft_s", "total_s", "acceptance", "context_used",
+                 "prompt_tokens", "generated_tokens", "gap_p95_s", "t_start"]
+        rows = []
+        for i in range(1, 15):
+            for k in range(24):
+                wave = 1 + 0.05 * math.sin(3.1 * k + i)
+                depth = 900 + 1200 * k
+                rows.append((i, (44.0 - 4 * (i > 7) - k / 3) * wave, 580.0 * wave, 0.4 / wave, 3.0, None, depth, 900,
+                             120, 0.03, 12.0 * k))
+        return names, rows
+
 
 class FakeWorkspace:
     """Answers at once, from what it was given."""
@@ -368,6 +395,7 @@ class FakeWorkspace:
         self.deleted: list[int] = []
         self.saved = 0
         self.asked: list[str] = []
+        self.stamp: str | None = "as before"
         self.engine_ = Engine("llama.cpp 11434", Path("/opt/llama"), ("/opt/llama", "serve"), "PATH", build=11434,
                               flags_verified=False)
         self._with_engine = with_engine
@@ -405,6 +433,9 @@ class FakeWorkspace:
         for i in range(len(self.found)):
             progress(i + 1, len(self.found), "")
         return self.found
+
+    def library_stamp(self, cancelled: Any) -> str | None:
+        return self.stamp
 
     def plan_for(self, path: Any) -> Plan:
         return Plan().with_("model", str(path)).with_("ctx-size", 8192)

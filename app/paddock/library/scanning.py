@@ -36,7 +36,7 @@ def scan(places: Iterable[Place | Path], *, read: Callable[[Path], ModelFile], p
     found: list[Candidate] = []
     silent_places: list[Entry] = []
     for place in folders:
-        more, error = _walk(place, seen, tell, stop, patience_s)
+        more, error = listed(place, seen, tell, stop, patience_s)
         found += more
         if error is not None:
             silent_places.append(Entry(place.path, place.label, error=error))
@@ -49,8 +49,8 @@ def scan(places: Iterable[Place | Path], *, read: Callable[[Path], ModelFile], p
     return _with_duplicates([_entry(found[n], answers[n]) for n in sorted(answers)]) + silent_places
 
 
-def _walk(place: Place, seen: Seen, tell: Progress, stop: Callable[[], bool], patience_s: float,
-          ) -> tuple[list[Candidate], AppError | None]:
+def listed(place: Place, seen: Seen, tell: Progress, stop: Callable[[], bool], patience_s: float,
+           ) -> tuple[list[Candidate], AppError | None]:
     """What lies in a place, listed in a thread of its own: a folder on a drive that hangs ends the list there."""
     news: queue.SimpleQueue[Candidate | Path | None] = queue.SimpleQueue()
     given_up = threading.Event()

@@ -19,6 +19,7 @@ from paddock.fit.corrections import Correction
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine, refresh, survey
 from paddock.launch import Plan
+from paddock.library.watching import stamp
 from paddock.paths import DataPaths
 from paddock.server import leftovers
 from paddock.server.record import Leftover
@@ -219,14 +220,22 @@ class Workspace:
                 self._models[key] = found
         return found
 
-    def scan(self, progress: Progress, cancelled: Callable[[], bool]) -> list[library.Entry]:
-        """Every model file of the folders and caches; files that cannot be read are listed with the reason."""
+    def places(self) -> list[library.Place]:
+        """Where models are looked for: the person's folders, our own, the caches of other programs."""
         places = [library.Place(Path(f).expanduser(), f) for f in self.settings.model_folders]
         places.append(library.Place(self.paths.root / "models", "Paddock"))
         if self.settings.download_folder:
             places.append(library.Place(Path(self.settings.download_folder).expanduser(), "Paddock"))
         places += library.default_places(os.environ, Path.home())
-        found = library.scan(places, read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
+        return places
+
+    def library_stamp(self, cancelled: Callable[[], bool]) -> str | None:
+        """Changes when a scan would find something else; see `library.watching.stamp`. Blocks, opens no file."""
+        return stamp(self.places(), cancelled)
+
+    def scan(self, progress: Progress, cancelled: Callable[[], bool]) -> list[library.Entry]:
+        """Every model file of the folders and caches; files that cannot be read are listed with the reason."""
+        found = library.scan(self.places(), read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
                              cancelled=cancelled)
         if not cancelled():
             self._headers.prune(entry.path for entry in found)

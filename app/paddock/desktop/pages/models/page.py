@@ -17,6 +17,7 @@ from paddock.desktop.pages.models.hub import HubPane
 from paddock.desktop.pages.models.inspector import Inspector
 from paddock.desktop.pages.models.rows import ROW_ROLE, ModelRow, ModelsFilter, ModelsModel, row_of, told_apart
 from paddock.desktop.pages.models.view import ModelsView
+from paddock.desktop.pages.models.watching import Watcher
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.parts.basic import (
     Label,
@@ -58,6 +59,7 @@ class ModelsPage(QFrame):
         self._compact: bool | None = None
         self._asked = self._on_hub = False
         self._build()
+        self.watcher = Watcher(desk, self)
         self._typed = QTimer(self)
         self._typed.setSingleShot(True)
         self._typed.setInterval(_SEARCH_MS)
@@ -295,9 +297,11 @@ class ModelsPage(QFrame):
             self.desk.scan()
         self._say_count()
         self._work_out()
+        self.watcher.start()
 
     def hideEvent(self, event: object) -> None:
         self.fits.cancel()
+        self.watcher.stop()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._arrange(self.width() < theme().px(_COMPACT_WIDTH))
