@@ -169,3 +169,19 @@ def test_a_key_is_asked_for(engine: Engine, model: Path, tmp_path: Path, port: i
         urllib.request.urlopen(f"{server.effective.url}/v1/models", timeout=30)
     assert refused.value.code == 401
     refused.value.close()
+
+
+@pytest.mark.parametrize(("spare", "fits"), [(0, True), (200, False)])
+def test_a_draft_of_another_vocabulary_is_told_and_would_not_be_used(
+        spare: int, fits: bool, engine: Engine, model: Path, tmp_path: Path, port: int,
+        start: Callable[[Plan], Server]) -> None:
+    draft = tinymodel.write(tmp_path / "draft.gguf", spare=spare)
+    flags = f"-c 512 -np 1 -md {shlex.quote(str(draft))} --spec-type draft-simple -ngld 0"
+    plan = plan_of(flags, model, tmp_path, port)
+    found = errors(Workspace(tmp_path / "data"), plan, engine)
+    assert found == ([] if fits else ["vocabularies-differ"])
+    server = start(plan)
+    assert server.listens.wait(60)
+    assert server.process.poll() is None, "".join(server.lines[-15:])
+    with urllib.request.urlopen(f"{server.effective.url}/slots", timeout=30) as answer:
+        assert [slot["speculative"] for slot in json.load(answer)] == [fits]

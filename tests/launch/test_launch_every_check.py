@@ -204,6 +204,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("no-log", "warning"): Case(M + "--log-disable"),
     ("shared-port", "hint"): Case(M + "--reuse-port"),
     ("config-file", "warning"): Case(M, world={"config_ini": {"temp": "0.1"}}),
+    ("bad-variable", "error"): Case(M, plan=lambda plan: replace(plan, environment=(("$(reboot)", "1"),))),
     ("empty-variable", "warning"): Case("LLAMA_ARG_CTX_SIZE= llama-server -m a"),
     ("not-expanded", "warning"): Case("-m '$HOME/a.gguf'"),
     ("threads-above-cores", "warning"): Case(M + "-t 16", machine=MACHINE),

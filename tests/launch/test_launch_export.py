@@ -176,3 +176,11 @@ def test_docker_mounts_the_folders_of_the_files(engine: Engine) -> None:
 def test_an_unknown_format_is_said() -> None:
     with pytest.raises(AppError, match="fish"):
         export(Plan(), "fish")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_name_that_could_be_a_command_is_never_written(format: str) -> None:
+    plan = Plan(environment=(("$(touch x)", "1"),)).with_("model", "a")
+    with pytest.raises(AppError, match="no name of a variable"):
+        export(plan, format)
+    assert "touch" not in command(plan, None).own

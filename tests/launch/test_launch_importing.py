@@ -134,3 +134,10 @@ def test_what_is_exported_comes_back(form: str, model: str, context: int, alias:
     plan = Plan().with_("model", f"/m/{model}.gguf").with_("ctx-size", context).with_("alias", alias)
     (found,) = import_plans(export(plan, form, name="n"))
     assert found.plan.without("host", "port").settings == plan.settings
+
+
+def test_a_variable_with_a_name_that_no_shell_takes_is_kept_as_a_word() -> None:
+    text = "[Service]\nEnvironment=\"$(reboot)=1\" A=b\nExecStart=/usr/bin/llama-server -m x.gguf\n"
+    plan = one(text)
+    assert plan.environment == (("A", "b"),)
+    assert plan.extra == ("$(reboot)=1",)

@@ -11,8 +11,8 @@ from gguf import GGUFWriter, TokenType
 WIDTH, HEADS, LAYERS, INNER = 64, 4, 2, 128
 
 
-def write(path: Path, *, context: int = 8192, seed: int = 0) -> Path:
-    """Write it; about 0.6 MB."""
+def write(path: Path, *, context: int = 8192, seed: int = 0, spare: int = 0) -> Path:
+    """Write it; about 0.6 MB. `spare`: tokens more that nothing uses, so that the vocabulary differs from others'."""
     rng = np.random.default_rng(seed)
     writer = GGUFWriter(str(path), "llama")
     writer.add_name("tiny")
@@ -26,6 +26,7 @@ def write(path: Path, *, context: int = 8192, seed: int = 0) -> Path:
     writer.add_rope_dimension_count(WIDTH // HEADS)
     words = [b"<unk>", b"<s>", b"</s>"] + [f"<0x{i:02X}>".encode() for i in range(256)] + ["▁".encode()]
     words += [bytes((c,)) for c in range(ord("a"), ord("z") + 1)]
+    words += [f"spare{i}".encode() for i in range(spare)]
     kinds = [TokenType.UNKNOWN, TokenType.CONTROL, TokenType.CONTROL] + [TokenType.BYTE] * 256
     kinds += [TokenType.NORMAL] * (len(words) - len(kinds))
     writer.add_tokenizer_model("llama")

@@ -14,6 +14,7 @@ from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Addition, Command, Conditions, Plan, Setting
 from paddock.launch.parsing import CONTAINER_VARIABLE, ENGINE_VARIABLE, parse
 from paddock.launch.spelling import expanded, known_to, takes_paths, write
+from paddock.launch.variables import is_name
 
 _NOT_STRIPPED = frozenset(("HF_TOKEN",))
 _ROUTER_VARIABLES = frozenset(("LLAMA_SERVER_ROUTER_PORT", "LLAMA_APP_CMD"))
@@ -177,7 +178,8 @@ def _quoted(word: str, path: bool) -> str:
 
 
 def _own_text(plan: Plan, engine: Engine | None, words: list[str]) -> str:
-    assignments = [f"{name}={shlex.quote(_shown_variable(name, value))}" for name, value in plan.environment]
+    assignments = [f"{name}={shlex.quote(_shown_variable(name, value))}" for name, value in plan.environment
+                   if is_name(name)]
     prefix = [shlex.quote(word) for word in plan.prefix]
     if containers.around(plan.prefix) is not None:
         return " ".join((*assignments, f"{CONTAINER_VARIABLE}=1", *prefix, *map(shlex.quote, _program(plan, None)),

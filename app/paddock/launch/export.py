@@ -16,6 +16,7 @@ from paddock.launch.catalogue import CATALOGUE, Group, Kind
 from paddock.launch.command_line import command
 from paddock.launch.model import Command, Plan, Setting
 from paddock.launch.parsing import read_settings
+from paddock.launch.variables import is_name
 from paddock.text import Text
 
 _ADDRESS = frozenset(("host", "port", "reuse-port", "api-key", "api-key-file", "ssl-key-file", "ssl-cert-file",
@@ -64,6 +65,9 @@ def export(
         raise AppError(Text("There is no export format “{name}”.", name=format),
                        hint=Text("Choose one of {formats}.", formats=", ".join(FORMATS)))
     made = what if isinstance(what, Command) else command(what, engine)
+    odd = next((name for name, _ in (*made.own_env, *made.secrets) if not is_name(name)), None)
+    if odd is not None:
+        raise AppError(Text("“{name}” is no name of a variable.", name=odd), hint=Text("Take it out of the plan."))
     added = made.additions if additions else ()
     flags = (*made.own_argv, *(word for a in added for word in a.argv))
     return make(_Parts(

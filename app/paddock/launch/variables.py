@@ -8,6 +8,7 @@ with that backend; `backends` are the kinds of `EngineDevice.kind`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -206,6 +207,14 @@ BY_NAME: Mapping[str, Variable] = {variable.name: variable for variable in VARIA
 _BACKEND_NAMES = {"cuda": "CUDA", "rocm": "ROCm", "vulkan": "Vulkan", "sycl": "SYCL", "metal": "Metal"}
 _PREFIXES = ("LLAMA_", "GGML_", "CUDA_", "HIP_", "HSA_", "ROCR_", "ROCBLAS_", "ONEAPI_", "ZES_", "UR_L0_", "HF_",
              "OMP_", "KMP_", "MTMD_")
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def is_name(text: str) -> bool:
+    """Whether a shell takes it as the name of a variable; anything else could be read as a command."""
+    return _NAME.fullmatch(text) is not None
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:

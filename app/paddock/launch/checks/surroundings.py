@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from paddock.launch.catalogue import CATALOGUE
-from paddock.launch.checks.question import Question, hint, warning
+from paddock.launch.checks.question import Question, error, hint, warning
 from paddock.launch.command_line import is_option_variable
-from paddock.launch.model import Issue
+from paddock.launch.model import VARIABLE, Issue
 from paddock.launch.spelling import takes_paths
+from paddock.launch.variables import is_name
 from paddock.text import Text
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})|%\w+%")
@@ -55,6 +56,14 @@ def empty_variables(q: Question) -> Iterator[Issue]:
             yield warning("empty-variable", None,
                           Text("{name} is empty: it is removed, because llama.cpp would stop at it.", name=name),
                           Text("Give it a value or take it out."))
+
+
+def variable_names(q: Question) -> Iterator[Issue]:
+    """A name that no system takes: it is never written into a command line, where it could be read as a command."""
+    for name, _ in q.plan.environment:
+        if not is_name(name):
+            yield error("bad-variable", None, Text("“{name}” is no name of a variable.", name=name),
+                        Text("Take it out."), ((f"{VARIABLE}{name}", None),))
 
 
 def unexpanded(q: Question) -> Iterator[Issue]:

@@ -8,10 +8,10 @@ What has no equal in llama.cpp is kept in `Plan.extra`, word by word, and shown.
 from __future__ import annotations
 
 import re
-import shlex
+from dataclasses import replace
 
 from paddock.errors import AppError
-from paddock.launch.importing.imported import Form, Imported
+from paddock.launch.importing.imported import Form, Imported, shell_words, with_extra
 from paddock.launch.importing.kobold import KOBOLD
 from paddock.launch.importing.launcher import LAUNCHER
 from paddock.launch.importing.llama_swap import LLAMA_SWAP
@@ -22,6 +22,7 @@ from paddock.launch.importing.systemd import SYSTEMD
 from paddock.launch.importing.webui import WEBUI_FLAGS, WEBUI_MODELS
 from paddock.launch.model import Plan
 from paddock.launch.parsing import parse, read_settings
+from paddock.launch.variables import is_name
 from paddock.text import Text
 
 __all__ = ["Imported", "import_plans", "read_line"]
@@ -40,7 +41,7 @@ def import_plans(text: str, hint: str = "") -> list[Imported]:
     text = text.removeprefix("\ufeff")
     for form in _FORMS:
         if form.recognise(text, hint.lower()):
-            found = list(form.read(text))
+            found = [replace(one, plan=_named(one.plan)) for one in form.read(text)]
             if not found:
                 raise AppError(Text("No model is configured in it."))
             return found
@@ -55,13 +56,20 @@ def read_line(text: str) -> Plan:
     text = text.removeprefix("\ufeff")
     form = next((form for form in _FORMS if _FILE.match(text) and form.recognise(text, "")), None)
     found = list(form.read(text)) if form is not None else []
-    return found[0].plan if found else parse(text)
+    return _named(found[0].plan) if found else parse(text)
+
+
+def _named(plan: Plan) -> Plan:
+    """Variables whose name no shell would take are kept as words: written into a line they could be commands."""
+    odd = [f"{name}={value}" for name, value in plan.environment if not is_name(name)]
+    good = tuple(pair for pair in plan.environment if is_name(pair[0]))
+    return with_extra(replace(plan, environment=good), odd) if odd else plan
 
 
 def _command_line(text: str) -> Imported:
     plan = parse(text)
     if not plan.settings and text.lstrip().startswith("-"):
-        settings, stray = read_settings(shlex.split(text))
+        settings, stray = read_settings(shell_words(text))
         plan = Plan(settings, extra=stray)
     if not plan.settings:
         raise AppError(Text("Neither a profile nor a llama-server command line was found in it."),

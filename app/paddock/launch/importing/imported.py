@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,6 +46,14 @@ def damaged(program: str, error: json.JSONDecodeError) -> AppError:
     """For a file that is meant to be JSON."""
     return AppError(Text("The settings of {program} are damaged in line {line}.", program=program, line=error.lineno),
                     why=error.msg)
+
+
+def shell_words(text: str) -> list[str]:
+    """The words of a line in quotes as a POSIX shell has them. AppError where a quote is never closed."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise AppError(Text("A quotation mark is never closed: {text}", text=text[:60]), why=str(error)) from error
 
 
 def written(value: Any) -> str:

@@ -5,12 +5,11 @@ Keys are those of its modules/config.py: {"configs": {name: {…}}}, or a single
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from paddock.launch.importing.imported import Form, Imported, carried, json_object, kept, with_extra
+from paddock.launch.importing.imported import Form, Imported, carried, json_object, kept, shell_words, with_extra
 from paddock.launch.model import Plan
 from paddock.launch.parsing import read_settings
 
@@ -74,7 +73,7 @@ def _plan(found: Mapping[str, Any]) -> Plan:
 
 def _own_words(plan: Plan, found: Mapping[str, Any]) -> Plan:
     """Parameters that a person typed there, variables, and a template in words."""
-    words = [word for text in found.get("custom_parameters") or () for word in shlex.split(str(text))]
+    words = [word for text in found.get("custom_parameters") or () for word in shell_words(str(text))]
     settings, stray = read_settings(words)
     if found.get("template_source") == "custom" and found.get("custom_template_string"):
         plan = plan.with_("chat-template", str(found["custom_template_string"]))

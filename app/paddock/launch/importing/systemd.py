@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
-from paddock.launch.importing.imported import Form, Imported
+from paddock.launch.importing.imported import Form, Imported, shell_words
 from paddock.launch.parsing import parse
 
 
@@ -23,7 +22,7 @@ def _unit(text: str) -> Iterator[Imported]:
     for line in joined.split("\n"):
         key, _, value = line.strip().partition("=")
         if key.strip() == "Environment":
-            environment += shlex.split(_unescaped(value).replace("%%", "%"))
+            environment += shell_words(_unescaped(value).replace("%%", "%"))
         elif key.strip() == "ExecStart" and command is None:
             command = _unescaped(value.strip().lstrip("-@:+!")).replace("%%", "%").replace("$$", "$")
         elif key.strip() == "Description":

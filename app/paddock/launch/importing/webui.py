@@ -6,13 +6,12 @@ Names and meanings are those of its modules/shared.py and llama_cpp_server.py, w
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from paddock.errors import AppError
-from paddock.launch.importing.imported import Form, Imported, carried, kept, with_extra, written
+from paddock.launch.importing.imported import Form, Imported, carried, kept, shell_words, with_extra, written
 from paddock.launch.model import Plan
 from paddock.launch.parsing import read_settings
 from paddock.text import Text
@@ -44,7 +43,7 @@ def _is_flags(text: str, hint: str) -> bool:
 
 def _flags(text: str) -> Iterator[Imported]:
     lines = [line.strip() for line in text.splitlines()]
-    words = shlex.split(" ".join(line for line in lines if line and not line.startswith("#")).replace("\\ ", " "))
+    words = shell_words(" ".join(line for line in lines if line and not line.startswith("#")).replace("\\ ", " "))
     yield Imported(_plan(_arguments(words)), None, "text-generation-webui")
 
 
@@ -66,7 +65,7 @@ def _arguments(words: list[str]) -> dict[str, Any]:
 
 
 def _is_models(text: str, hint: str) -> bool:
-    return re.search(r"^\S.*\$:\s*$", text, re.MULTILINE) is not None and re.search(
+    return re.search(r"^\S.*\$['\"]?:\s*$", text, re.MULTILINE) is not None and re.search(
         r"^\s+(loader|ctx_size|n_ctx|gpu_layers|n_gpu_layers|cache_type)\s*:", text, re.MULTILINE) is not None
 
 
@@ -145,7 +144,7 @@ def _extra_flags(plan: Plan, text: Any) -> Plan:
     if not isinstance(text, str) or not text.strip():
         return plan
     if text.lstrip().startswith("-"):
-        words = shlex.split(text)
+        words = shell_words(text)
     else:
         words = [word for item in text.split(",") for word in _old_form(item.strip())]
     settings, stray = read_settings(words)
