@@ -23,6 +23,7 @@ from paddock.text import Text
 from paddock.work import foretelling
 from paddock.work.conditions import free_port, gather
 from paddock.work.model import Preview
+from paddock.work.unlisted import doubted
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
@@ -46,7 +47,7 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     found = estimate(model, plan, budgets_of(machine), **given) if model is not None else None
     told = _foretold(workspace, plan, model, machine, found, draft, projector)
     if model is not None and found is not None:
-        found = foretelling.with_missing(found, model, plan, budgets_of(machine), **given)
+        found = doubted(foretelling.with_missing(found, model, plan, budgets_of(machine), **given), plan, engine)
         found = workspace.neighbours.noted(found) if present else found
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
@@ -203,5 +204,6 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
     found = foretelling.with_missing(found, model, plan, there, **given)
     found = foretelling.noted(found, prediction)
-    found = workspace.neighbours.noted(found) if budgets is None else found
+    if budgets is None:
+        found = workspace.neighbours.noted(doubted(found, plan, engine_of(workspace, plan)))
     return found if line is None else replace(found, notes=(*found.notes, line))
