@@ -221,6 +221,17 @@ def test_values_say_where_they_come_from_and_move_to_the_defaults(qtbot, page: L
     assert page.form.origins.isVisible()
 
 
+def test_all_options_say_which_values_come_from_the_defaults(qtbot, page: LaunchPage, planned: Desk, workspace,
+                                                            do) -> None:
+    page.show_item("options")
+    view = page._view("options")
+    workspace.defaults.save(Plan().with_("ctx-size", 65536))
+    do(planned.profiles.refresh)
+    assert view._effects["ctx-size"] == "from the defaults for all models"
+    planned.set("ctx-size", 1)
+    assert "ctx-size" not in view._effects
+
+
 def test_a_default_becomes_the_profile_s_own_and_leaves_the_defaults(qtbot, planned: Desk, workspace, save, do) -> None:
     workspace.defaults.save(Plan().with_("ctx-size", 65536).with_("top-k", 1))
     save("Chat")
@@ -253,6 +264,13 @@ def test_a_save_over_that_of_another_window_is_told(qtbot, page: LaunchPage, pla
     do(planned.profiles.save)
     assert "Another Paddock" in page.told.accessibleName()
     assert workspace.profiles.load("Chat").notes == "theirs"
+
+
+def test_profiles_of_another_window_appear_when_this_one_is_active_again(qtbot, page: LaunchPage, planned: Desk,
+                                                                        workspace, do) -> None:
+    workspace.profiles.save(Profile("Theirs", Plan()))
+    do(lambda: page.profiles._look_again(Qt.ApplicationState.ApplicationActive))
+    assert page.profiles.box.findData("Theirs") >= 0
 
 
 def test_profiles_go_to_a_file_and_come_from_one(qtbot, page: LaunchPage, planned: Desk, workspace, save, do,

@@ -75,7 +75,8 @@ class ProfileDesk(QObject):
         profile = self._desk.profile
         return origins(self.layers, self._desk.plan, profile.plan if profile is not None else None)
 
-    def _do(self, work: Callable[[], Any], done: Callable[[Any], None], name: str) -> None:
+    def _do(self, work: Callable[[], Any], done: Callable[[Any], None], name: str, quiet: bool = False) -> None:
+        """`quiet`: nothing is said where nothing is otherwise than it was."""
         workspace, architecture = self._desk.workspace, self._architecture
 
         def both() -> tuple[Any, Any, Any, Any]:
@@ -84,14 +85,20 @@ class ProfileDesk(QObject):
             return result, workspace.profiles.all(), gone, workspace.defaults.layers(architecture)[0]
 
         def finish(found: tuple[Any, Any, Any, Any]) -> None:
+            same = found[1:] == (self._all, self.deleted, self.layers)
             result, self._all, self.deleted, self.layers = found
             done(result)
-            self._desk.profileChanged.emit()
+            if not (quiet and same):
+                self._desk.profileChanged.emit()
         bridge.run(both, finish, self._desk.failed.emit, self, name=name, in_order=True)
 
     def refresh(self) -> None:
         """Look for profiles that another Paddock saved."""
         self._do(lambda: None, lambda _result: None, "profile names")
+
+    def look_again(self) -> None:
+        """The same, when that was nobody's wish: only what is new is told."""
+        self._do(lambda: None, lambda _result: None, "profile names", quiet=True)
 
     @Slot(object)
     def _model_changed(self, preview: Any) -> None:
@@ -99,7 +106,7 @@ class ProfileDesk(QObject):
         architecture = preview.model.architecture if preview.model is not None else None
         if architecture != self._architecture:
             self._architecture = architecture
-            self.refresh()
+            self.look_again()
 
     # -- opening and saving
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QFileDialog, QInputDialog, QMenu, QMessageBox, QWidget
 
 from paddock.desktop.pages.launch.profile_compare import CompareDialog
@@ -49,7 +50,14 @@ class ProfileBar(QWidget):
         self.setLayout(row(self._name, self.box, self.revert, self.store, self.more, gap=12))
         desk.profileChanged.connect(self.refresh)
         desk.planChanged.connect(self.refresh)
+        QGuiApplication.instance().applicationStateChanged.connect(self._look_again)  # type: ignore[union-attr]
         self.refresh()
+
+    @Slot(Qt.ApplicationState)
+    def _look_again(self, state: Qt.ApplicationState) -> None:
+        """Back from another program: another Paddock, or a text editor, may have written profiles."""
+        if state is Qt.ApplicationState.ApplicationActive:
+            self._desk.profiles.look_again()
 
     def set_narrow(self, narrow: bool) -> None:
         """Without words where there is no room."""

@@ -174,10 +174,11 @@ class OptionsView(QWidget):
 
     def _work_out_effects(self) -> dict[str, str]:
         desk, found = self._desk, self._desk.what_if
+        told = {key: tr("from the {layer}", layer=layer.title) for key, layer in desk.profiles.origins().items()}
         if found.plan != desk.plan or not found.kv_saving:
-            return {}
+            return told
         saving = tr("q8_0 for K and V saves {size}", size=bytes_text(found.kv_saving))
-        return {name: saving for name in ("cache-type-k", "cache-type-v") if desk.plan.find(name) is None}
+        return told | {name: saving for name in ("cache-type-k", "cache-type-v") if desk.plan.find(name) is None}
 
     def _effect(self, key: str) -> str:
         """What an option costs or brings in this plan, in words; "" where that is not worked out."""
