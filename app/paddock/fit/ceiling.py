@@ -49,6 +49,36 @@ class Ceiling:
     bound: float | None = None
     read_bytes: Mapping[str, int] | None = None
     """Bytes read per token, by device name."""
+    known: Known = Known.REPORTS
+    """MEASURED where past sessions of this machine are the basis, or its RAM's speed alone."""
+    sessions: int = 0
+    """How many past sessions the range rests on."""
+
+
+@dataclass(frozen=True)
+class Past:
+    """One earlier session here: its plan, its devices, tokens/s of single answers at a depth of `context` tokens."""
+
+    plan: Plan
+    budgets: tuple[Budget, ...]
+    tokens_per_s: float
+    context: float
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Which part of the bound earlier sessions reached, over how many of them; and bandwidths that follow from them."""
+
+    low: float
+    high: float
+    sessions: int
+    bandwidths: Mapping[str, Bandwidth | None]
+    derived: bool = False
+    """The device's bandwidth was not known: what the sessions read a second stands for it, and there is no bound."""
+
+
+SPREAD = 0.1
+"""One session is no range: so much more and less may be as usual."""
 
 
 def bandwidths(budgets: Sequence[Budget], ram_bytes_per_s: float | None) -> dict[str, Bandwidth | None]:
@@ -65,13 +95,55 @@ def bandwidths(budgets: Sequence[Budget], ram_bytes_per_s: float | None) -> dict
     return found
 
 
-def ceiling(model: ModelFile, plan: Plan, budgets: Sequence[Budget], known: Mapping[str, Bandwidth | None],
-            depth: int = 0) -> Ceiling | None:
-    """The range at this depth of context (tokens), or None where the plan or the model says too little."""
+def reached(model: ModelFile, plan: Plan, budgets: Sequence[Budget], known: Mapping[str, Bandwidth | None],
+            past: Sequence[Past]) -> Reached | None:
+    """What sessions that read from the same devices as this plan reached; None where there were none.
+
+    Where the only device's bandwidth is not known, what the sessions read a second stands for it.
+    """
+    here = _read(model, plan, budgets, 0)
+    if here is None:
+        return None
+    names = {name for name, size in here.items() if size}
+    cards = {b.name: b.description for b in budgets}
+    seen = [(one, read) for one in past if (read := _read(model, one.plan, one.budgets, round(one.context)))
+            and {n for n, size in read.items() if size} == names
+            and all(cards.get(b.name, b.description) == b.description for b in one.budgets if b.name in names)]
+    if not seen or not names:
+        return None
+    missing = [name for name in names if known.get(name) is None]
+    if missing and len(names) > 1:
+        return None
+    found = dict(known)
+    if missing:
+        rates = [one.tokens_per_s * read[missing[0]] for one, read in seen]
+        found[missing[0]] = Bandwidth(min(rates), max(rates), Known.MEASURED, "past sessions")
+    shares = [one.tokens_per_s * sum(size / speed.high for name, size in read.items()
+                                     if size and (speed := found[name]) is not None) for one, read in seen]
+    low, high = min(shares), max(shares)
+    if len(seen) == 1:
+        low, high = low * (1 - SPREAD), high * (1 + SPREAD)
+    return Reached(low, high, len(seen), found, bool(missing))
+
+
+def _read(model: ModelFile, plan: Plan, budgets: Sequence[Budget], depth: int) -> dict[str, int] | None:
     try:
-        read = read_per_token(model, plan, budgets, depth)
+        return read_per_token(model, plan, budgets, depth)
     except (RefusedError, ValueError):
         return None
+
+
+def ceiling(model: ModelFile, plan: Plan, budgets: Sequence[Budget], known: Mapping[str, Bandwidth | None],
+            depth: int = 0, past: Reached | None = None) -> Ceiling | None:
+    """The range at this depth of context (tokens), or None where the plan or the model says too little.
+
+    `past`: what earlier sessions on this machine reached is the basis, instead of what is usual.
+    """
+    read = _read(model, plan, budgets, depth)
+    if read is None:
+        return None
+    if past is not None:
+        known = past.bandwidths
     slow = fast = least = 0.0
     for name, size in read.items():
         speed = known.get(name)
@@ -87,7 +159,23 @@ def ceiling(model: ModelFile, plan: Plan, budgets: Sequence[Budget], known: Mapp
         least += size / speed.high
     if not least:
         return None
-    return Ceiling(1 / slow, 1 / fast, _basis(read, known), depth, 1 / least, read)
+    if past is not None:
+        bound = 1 / least
+        return Ceiling(bound * past.low, bound * past.high, _past_basis(past), depth, None if past.derived else bound,
+                       read, Known.MEASURED, past.sessions)
+    every = all((s := known[n]) is not None and s.known is Known.MEASURED for n, size in read.items() if size)
+    return Ceiling(1 / slow, 1 / fast, _basis(read, known), depth, 1 / least, read,
+                   Known.MEASURED if every else Known.REPORTS)
+
+
+def _past_basis(past: Reached) -> Text:
+    if past.derived:
+        return Text("From a session of this model here.", plural="From {count} sessions of this model here.",
+                    count=past.sessions)
+    low, high = round(100 * past.low), round(100 * past.high)
+    return Text("From a session of this model here, with {low} to {high} % of what memory allows.",
+                plural="From {count} sessions of this model here, with {low} to {high} % of what memory allows.",
+                count=past.sessions, low=low, high=high)
 
 
 def _called(name: str, budgets: Sequence[Budget]) -> str:

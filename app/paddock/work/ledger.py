@@ -66,15 +66,19 @@ class Ledger:
         return found
 
     def _now(self) -> tuple[int, ...]:
-        """Changes with every commit, also of another process: those go to the file beside the database first."""
-        out = []
-        for path in (self._path, self._path.with_name(self._path.name + "-wal")):
-            try:
-                stat = path.stat()
-                out += [stat.st_mtime_ns, stat.st_size]
-            except OSError:
-                out.append(0)
-        return tuple(out)
+        return stamp_of(self._path)
+
+
+def stamp_of(database: Path) -> tuple[int, ...]:
+    """Changes with every commit, also of another process: those go to the file beside the database first."""
+    out = []
+    for path in (database, database.with_name(database.name + "-wal")):
+        try:
+            stat = path.stat()
+            out += [stat.st_mtime_ns, stat.st_size]
+        except OSError:
+            out.append(0)
+    return tuple(out)
 
 
 def key_of(model: ModelFile | None, engine: Engine | None) -> LedgerKey | None:

@@ -23,6 +23,7 @@ from paddock.text import Text
 from paddock.work import foretelling
 from paddock.work.conditions import free_port, gather
 from paddock.work.model import Preview
+from paddock.work.standing import uses_nccl
 from paddock.work.unlisted import doubted
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     draft, _ = _read(workspace, _here(plan, "spec-draft-model"))
     projector, _ = _read(workspace, _here(plan, "mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
-    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off)
+    conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off, draft=draft,
+                         nccl=uses_nccl(engine) if plan.get("split-mode") == "tensor" else None)
     given = given_for(workspace, model, engine, machine, draft, projector)
     found = estimate(model, plan, budgets_of(machine), **given) if model is not None else None
-    told = _foretold(workspace, plan, model, machine, found, draft, projector)
+    told = _foretold(workspace, plan, model, engine, machine, found, given)
     if model is not None and found is not None:
         found = doubted(foretelling.with_missing(found, model, plan, budgets_of(machine), **given), plan, engine)
         found = workspace.neighbours.noted(found) if present else found
@@ -142,16 +144,16 @@ def given_of(workspace: Workspace, preview: Preview) -> dict[str, Any]:
     return given_for(workspace, preview.model, preview.engine, preview.machine, preview.draft, preview.projector)
 
 
-def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, machine: Machine, found: Estimate | None,
-              draft: ModelFile | None, projector: ModelFile | None
+def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, engine: Engine | None, machine: Machine,
+              found: Estimate | None, given: dict[str, Any]
               ) -> tuple[FitPrediction | None, Ceiling | None, Ceiling | None]:
     """What --fit will do, and the speed ceilings of an empty and of a full context."""
     if model is None or found is None or not found.devices:
         return None, None, None
     budgets = budgets_of(machine)
-    prediction = foretelling.predicted(model, plan, budgets, draft=draft, projector=projector,
+    prediction = foretelling.predicted(model, plan, budgets, draft=given["draft"], projector=given["projector"],
                                        host_total=machine.ram_total_bytes)
-    return prediction, *foretelling.ceilings(workspace.paths, model, plan, budgets, found)
+    return prediction, *foretelling.ceilings(workspace.paths, model, plan, budgets, found, engine)
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ class Case:
     """A plan's model, the devices it is judged by, and what the judging functions take besides."""
 
     model: ModelFile
+    engine: Engine | None
     machine: Machine
     budgets: tuple[Budget, ...]
     given: dict[str, Any]
@@ -181,12 +184,12 @@ def case_of(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None =
     machine = workspace.machine(engine, again=again, rpc=endpoints(plan))
     if budgets is None:
         given = given_for(workspace, model, engine, machine, draft, projector, corrections)
-        return Case(model, machine, budgets_of(machine), given)
+        return Case(model, engine, machine, budgets_of(machine), given)
     given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections))
     ram = next((b for b in budgets if b.name == "Host"), None)
     if ram is not None:
         given |= {"host_total": ram.total_bytes, "host_free": ram.free_bytes}
-    return Case(model, machine, tuple(b for b in budgets if b.name != "Host"), given)
+    return Case(model, engine, machine, tuple(b for b in budgets if b.name != "Host"), given)
 
 
 def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None,
@@ -201,7 +204,8 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     foretelling.ram_speed(workspace.paths, measure=True)
     prediction = foretelling.predicted(model, plan, there, draft=given["draft"], projector=given["projector"],
                                        host_total=given["host_total"])
-    line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found))
+    here = case.engine if budgets is None else None  # the past is this machine's, not that of devices that are given
+    line = foretelling.ceiling_text(*foretelling.ceilings(workspace.paths, model, plan, there, found, here))
     found = foretelling.with_missing(found, model, plan, there, **given)
     found = foretelling.noted(found, prediction)
     if budgets is None:

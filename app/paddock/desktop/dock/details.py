@@ -14,7 +14,9 @@ from paddock.desktop.parts.signs import Chip, verdict_word
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.fit.model import DeviceEstimate, Known, Term
+from paddock.text import Text
 from paddock.units import bytes_text, gib_text
+from paddock.work.foretelling import ceiling_text
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -98,7 +100,7 @@ class DetailsDialog(QDialog):
                 self._body.addLayout(_device(device))
         what_if = self._desk.what_if
         self._add_others(what_if.others if what_if.plan == self._desk.plan else None)
-        self._add_notes(found)
+        self._add_notes(found, ceiling_text(preview.ceiling, preview.ceiling_full) if preview is not None else None)
 
     def _add_others(self, others: Others | None) -> None:
         if others is None or not (others.holders or others.untold):
@@ -112,9 +114,9 @@ class DetailsDialog(QDialog):
             if text is not None:
                 self._body.addWidget(Label(str(text), "note", "text2", wrap=True))
 
-    def _add_notes(self, found: Estimate) -> None:
+    def _add_notes(self, found: Estimate, speed: Text | None) -> None:
         told = {t.note for d in found.devices for t in d.terms}
-        notes = [n for n in found.notes if n not in told]
+        notes = [n for n in (*found.notes, speed) if n is not None and n not in told]
         if not notes:
             return
         self._body.addWidget(Label(tr("What to know"), weight=600))

@@ -52,8 +52,12 @@ def _allowed(preview: Preview) -> str:
     ceiling = preview.ceiling
     if ceiling is None or ceiling.low is None or ceiling.high is None:
         return ""
-    return tr("Memory speed allows {low} to {high} t/s.", low=number_text(ceiling.low, 0 if ceiling.low >= 10 else 1),
-              high=number_text(ceiling.high, 0 if ceiling.high >= 10 else 1))
+    low, high = (number_text(rate, 0 if rate >= 10 else 1) for rate in (ceiling.low, ceiling.high))
+    if ceiling.sessions:
+        return tr("Expect {low} to {high} t/s, going by {count} earlier session.",
+                  plural="Expect {low} to {high} t/s, going by {count} earlier sessions.", count=ceiling.sessions,
+                  low=low, high=high)
+    return tr("Memory speed allows {low} to {high} t/s.", low=low, high=high)
 
 
 def _sentence(error: AppError) -> str:

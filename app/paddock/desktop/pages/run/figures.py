@@ -14,8 +14,9 @@ from paddock.desktop.pages.run.usual import Usual
 from paddock.desktop.parts.blocks import Figure
 from paddock.desktop.plots import Setup
 from paddock.desktop.tr import tr
+from paddock.fit.ceiling import Ceiling
 from paddock.session.model import Request
-from paddock.units import GIB, count_text, missing, number_text, percent_text, seconds_text
+from paddock.units import GIB, bytes_text, count_text, missing, number_text, percent_text, seconds_text
 
 _DASH = "–"
 
@@ -29,6 +30,8 @@ class Shown:
     unit: str
     note: str
     tone: str | None = None
+    tip: str = ""
+    """What a comparison rests on."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Allowed:
     empty: float
     full: float
     depth: int
+    basis: str = ""
 
     def share(self, rate: float, context: float) -> float:
         """`rate` over the bound at that context. A token's time grows evenly with the context that it reads."""
@@ -52,7 +56,22 @@ def allowed_of(preview: Any) -> Allowed | None:
         return None
     if preview.estimate is not None and preview.estimate.has_draft:
         return None
-    return Allowed(empty.bound, full.bound, full.depth)
+    return Allowed(empty.bound, full.bound, full.depth, _basis(empty, full))
+
+
+def _basis(empty: Ceiling, full: Ceiling) -> str:
+    """What the bound rests on: bytes read a token, and whose figure each bandwidth is."""
+    read = {name: size for name, size in (empty.read_bytes or {}).items() if size}
+    parts = ", ".join(tr("{size} from {device}", size=bytes_text(size, 1),
+                         device=tr("RAM") if name == "Host" else name) for name, size in read.items())
+    whose = tr("the bandwidth that the makers publish")
+    if set(read) == {"Host"}:
+        whose = tr("the speed that was measured of this computer’s RAM")
+    elif "Host" in read:
+        whose = tr("published bandwidths, and the measured speed of this computer’s RAM")
+    return tr("Memory allows {empty} t/s with an empty context and {full} t/s at {depth} tokens: each token reads "
+              "{parts}, at {whose}.", empty=_rate(empty.bound), full=_rate(full.bound), depth=count_text(full.depth),
+              parts=parts, whose=whose)
 
 
 def _rate(value: float | None) -> str:
@@ -91,7 +110,7 @@ def generation(sample: Any, last: Request | None, usual: float | None, allowed: 
     if allowed is None or shown.tone is not None or missing(live) or live <= 0 or len(busy) != 1:
         return shown  # several answers at once read the weights together: the bound is that of one
     share = allowed.share(live, 0.0 if missing(sample.context_used) else sample.context_used)
-    return replace(shown, note=tr("{percent} of what memory allows", percent=percent_text(share, 0)))
+    return replace(shown, note=tr("{percent} of what memory allows", percent=percent_text(share, 0)), tip=allowed.basis)
 
 
 def prompt(sample: Any, last: Request | None, usual: float | None = None) -> Shown:
@@ -220,6 +239,8 @@ class FigureRow(QWidget):
         for figure, one in zip(self.figures, shown, strict=True):
             figure.set_title(one.title)
             figure.show_value(one.value, one.note, one.tone, one.unit if one.value != _DASH else "")
+            figure.setToolTip(one.tip)
+            figure.setAccessibleDescription(one.tip)
 
 
 def figures_of(snapshot: Any, setup: Setup, has_draft: bool, actual: Mapping[str, Any] | None = None,
