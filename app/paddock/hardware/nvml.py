@@ -34,7 +34,6 @@ _NO_INSTANCE = Text("It is in MIG mode and has no instances: no program can use 
 _INSTANCE = Text("An instance of a card (MIG) has no such figure of its own.")
 _WHOLE_CARD = Text("Of the whole card that this instance (MIG) is a part of.")
 _SHARED = Text("Processor and graphics share one memory: the system's own figures are shown.")
-_NO_BUS = Text("Processor and graphics share one memory: there is no bus between them.")
 
 
 _never: list[Text] = []
@@ -261,7 +260,7 @@ class Nvml:
             whole = dict.fromkeys(("clocks", "power", "temperature", "throttle", "link"), _WHOLE_CARD)
             return whole | dict.fromkeys(("load", "memory_load", "pcie"), _INSTANCE)
         if card.memory_unsupported:
-            return {"memory": _SHARED, "memory_load": _SHARED, "link": _NO_BUS, "pcie": _NO_BUS}
+            return {"memory": _SHARED}
         return {}
 
 
