@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _SILENT_S = 5.0
+_FIRST_LOOK_S = 2.0
 
 
 class Watched:
@@ -80,8 +81,10 @@ class Watched:
         self.recorder = Recorder((lambda row: database.row(session_id, row)) if database and session_id else _nowhere,
                                  children=children, batching=batching_of(self.preview.plan, address))
         self.detectors = DetectorWatch(self.recorder, lambda: expectation_of(self.preview, placed=False), foreign=True)
+        self._looked = threading.Event()
         self._sampler = self._make_sampler(children)
         self._sampler.start()
+        self._looked.wait(_FIRST_LOOK_S)  # what happens from here on is seen against this
 
     def _make_sampler(self, children: Children | None) -> Sampler:
         here, machine = self._here, self.preview.machine
@@ -194,6 +197,7 @@ class Watched:
         self.detectors.on_row(row)
         if isinstance(row, Event):
             return
+        self._looked.set()
         now = time.monotonic()
         if row.answered:
             self._heard_at = now
