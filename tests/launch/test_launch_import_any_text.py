@@ -107,6 +107,35 @@ def test_a_damaged_file_gives_a_plan_or_a_reason(text: str, at: int, cut: int, p
     _ask(text[:at] + put + text[at + cut:], "")
 
 
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2), max_leaves=4)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.dictionaries(st.sampled_from([
+    "model_param", "contextsize", "quantkv", "tensor_split", "lora", "ropeconfig", "ssl", "blasbatchsize", "batchsize",
+    "gpulayers", "multiuser", "moeexperts", "password", "model_path", "ctx_size", "n_gpu_layers", "custom_parameters",
+    "environmental_variables", "mlock", "configs", "load", "operation", "strange"]), ANYTHING))
+def test_values_of_any_kind_give_a_plan_or_a_reason(values: dict[str, object]) -> None:
+    _ask(json.dumps(values), "a.kcpps")
+    _ask(json.dumps({"configs": {"x": {"model_path": "m", "ctx_size": 1, **values}}}), "")
+    fields = [{"key": f"llm.load.{key}", "value": value} for key, value in values.items()]
+    _ask(json.dumps({"load": {"fields": fields}}), "")
+    _ask(yaml.safe_dump({"models": {"a": {"cmd": "llama-server -m a", **values}}}), "")
+    _ask(yaml.safe_dump({"a.gguf$": {"loader": "llama.cpp", **values}}), "")
+
+
+@pytest.mark.parametrize("key", [
+    "llm.load.contextLength", "llm.load.llama.acceleration.offloadRatio", "llm.load.llama.kCacheQuantizationType",
+    "llm.load.llama.flashAttention", "llm.load.llama.tryMmap", "llm.load.numCpuExpertLayersRatio",
+    "llm.prediction.temperature", "llm.load.offloadKVCacheToGpu"])
+@settings(deadline=None, max_examples=40)
+@given(ANYTHING)
+def test_a_setting_of_lm_studio_of_any_kind_gives_a_plan(key: str, value: object) -> None:
+    _ask(json.dumps({"load": {"fields": [{"key": key, "value": value}, {"key": key}, value]}}), "")
+
+
 @pytest.mark.parametrize("text", VALID)
 def test_each_of_them_is_read_as_it_is(text: str) -> None:
     assert import_plans(text)[0].plan.settings

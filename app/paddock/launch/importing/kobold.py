@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.errors import AppError
-from paddock.launch.importing.imported import Form, Imported, damaged
+from paddock.launch.importing.imported import Form, Imported, damaged, written
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 
@@ -77,7 +77,8 @@ def _kobold_rest(plan: Plan, found: Mapping[str, Any]) -> Plan:
         plan = replace(plan, extra=(*plan.extra, f"moeexperts={found['moeexperts']}"))
     if found.get("flashattention") is True:
         plan = plan.with_("flash-attn", "on")
-    kind = _KOBOLD_TYPES.get(found.get("quantkv") or 0)
+    level = found.get("quantkv")
+    kind = _KOBOLD_TYPES.get(level) if isinstance(level, int) else None
     if kind:
         plan = plan.with_("cache-type-k", kind).with_("cache-type-v", kind)
     if found.get("usemlock"):
@@ -85,18 +86,20 @@ def _kobold_rest(plan: Plan, found: Mapping[str, Any]) -> Plan:
         plan = plan.with_("load-mode", "mmap+mlock" if mapped else "mlock")
     elif found.get("nommap") or found.get("usemmap") is False:
         plan = plan.with_("load-mode", "none")
-    if _said(found.get("tensor_split")):
-        plan = plan.with_("tensor-split", ",".join(f"{v:g}" for v in found["tensor_split"]))
+    shares = found.get("tensor_split")
+    if isinstance(shares, list) and shares:
+        plan = plan.with_("tensor-split", ",".join(written(share) for share in shares))
     rope = found.get("ropeconfig")
     if isinstance(rope, list) and rope and rope[0] and rope[0] != 1:
-        plan = plan.with_("rope-freq-scale", rope[0])
+        plan = plan.with_("rope-freq-scale", written(rope[0]))
         if len(rope) > 1 and rope[1]:
-            plan = plan.with_("rope-freq-base", rope[1])
-    for adapter in found.get("lora") or []:
+            plan = plan.with_("rope-freq-base", written(rope[1]))
+    adapters = found.get("lora")
+    for adapter in adapters if isinstance(adapters, list) else ():
         plan = replace(plan, settings=(*plan.settings, Setting("lora", (str(adapter),))))
     tls = found.get("ssl")
     if isinstance(tls, list) and len(tls) == 2:
-        plan = plan.with_("ssl-cert-file", tls[0]).with_("ssl-key-file", tls[1])
+        plan = plan.with_("ssl-cert-file", str(tls[0])).with_("ssl-key-file", str(tls[1]))
     if found.get("mmprojcpu"):
         plan = plan.with_("mmproj-offload", on=False)
     if plan.find("spec-draft-model") is not None:

@@ -24,6 +24,7 @@ _OWN = frozenset((
     "llama_cpp_dir", "ik_llama_dir", "venv_dir", "backend_selection", "template_source", "fit_ctx_synced",
     "selected_gpus", "gpu_order", "custom_template_string", "predefined_template_name", "app_settings",
 ))
+_NOTHING: tuple[object, ...] = (None, "", False, [])
 _HANDLED = frozenset((
     *_TABLE, *_OWN, "n_gpu_layers", "no_mmap", "mlock", "no_kv_offload", "flash_attn", "cpu_moe", "ignore_eos",
     "mmproj_enabled", "selected_mmproj_path", "fit_enabled", "jinja_enabled", "custom_parameters",
@@ -73,13 +74,14 @@ def _plan(found: Mapping[str, Any]) -> Plan:
 
 def _own_words(plan: Plan, found: Mapping[str, Any]) -> Plan:
     """Parameters that a person typed there, variables, and a template in words."""
-    words = [word for text in found.get("custom_parameters") or () for word in shell_words(str(text))]
+    texts = found.get("custom_parameters")
+    words = [word for text in (texts if isinstance(texts, list) else ()) for word in shell_words(str(text))]
     settings, stray = read_settings(words)
     if found.get("template_source") == "custom" and found.get("custom_template_string"):
         plan = plan.with_("chat-template", str(found["custom_template_string"]))
     variables = found.get("environmental_variables")
     pairs = tuple((str(k), str(v)) for k, v in variables.items()) if isinstance(variables, dict) else ()
-    unknown = {key: value for key, value in found.items() if key not in _HANDLED and value not in (None, "", False, [])}
+    unknown = {key: value for key, value in found.items() if key not in _HANDLED and value not in _NOTHING}
     return with_extra(replace(plan, settings=(*plan.settings, *settings), environment=(*plan.environment, *pairs)),
                       (*stray, *kept(unknown)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -36,8 +37,8 @@ def _unescaped(value: str) -> str:
     """systemd's C escapes as characters; a doubled backslash and quotes are left to the reader of words."""
     def character(match: re.Match[str]) -> str:
         code = match[1]
-        if code[0] in "xuU":
-            return chr(int(code[1:], 16))
+        if len(code) > 1 and (number := int(code[1:], 16)) <= sys.maxunicode:
+            return chr(number)
         return _ESCAPES.get(code, match[0])
 
     return re.sub(r"\\(\\|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", character, value)
