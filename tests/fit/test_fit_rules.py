@@ -223,7 +223,11 @@ def test_expressions_search_anywhere_and_may_use_posix_classes(llama: MakeModel)
 
 
 def test_mtp_blocks_are_left_out_unless_they_draft() -> None:
-    tensors = [*llama_tensors(8, 1024, 2048, 8, 2, 128, 4096), ("blk.7.nextn.eh_proj.weight", (2048, 1024), "q8_0")]
+    more = [("eh_proj", (2048, 1024), "q8_0"), ("enorm", (1024,), "f32"), ("hnorm", (1024,), "f32")]
+    tensors = [
+        *llama_tensors(8, 1024, 2048, 8, 2, 128, 4096),
+        *((f"blk.7.nextn.{name}.weight", shape, kind) for name, shape, kind in more),
+    ]
     model = make_model("glm4moe", {**LLAMA_KEYS, "nextn_predict_layers": 1}, tensors)
     block = sum(t.nbytes or 0 for t in model.tensors if t.name.startswith("blk.7."))
     plain = run(model, "-c 4096")
@@ -233,6 +237,15 @@ def test_mtp_blocks_are_left_out_unless_they_draft() -> None:
     device = drafting.device("RPC0")
     assert device is not None
     assert device.draft[:2] == (0, 2 * 512 * 4096)
+
+
+def test_an_mtp_block_without_its_norms_cannot_draft() -> None:
+    tensors = [*llama_tensors(8, 1024, 2048, 8, 2, 128, 4096), ("blk.7.nextn.eh_proj.weight", (2048, 1024), "q8_0")]
+    model = make_model("glm4moe", {**LLAMA_KEYS, "nextn_predict_layers": 1}, tensors)
+    rejected = run(model, "-c 4096 --spec-type draft-mtp").rejected
+    assert rejected is not None
+    assert "nextn.enorm" in str(rejected)
+    assert run(model, "-c 4096").rejected is None
 
 
 def test_a_draft_model_has_placement_and_cache_types_of_its_own(llama: MakeModel) -> None:
