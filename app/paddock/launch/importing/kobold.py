@@ -91,9 +91,9 @@ def _kobold_rest(plan: Plan, found: Mapping[str, Any]) -> Plan:
         plan = plan.with_("tensor-split", ",".join(written(share) for share in shares))
     rope = found.get("ropeconfig")
     if isinstance(rope, list) and rope and rope[0] and rope[0] != 1:
-        plan = plan.with_("rope-freq-scale", written(rope[0]))
+        plan = plan.with_("rope-freq-scale", str(rope[0]))
         if len(rope) > 1 and rope[1]:
-            plan = plan.with_("rope-freq-base", written(rope[1]))
+            plan = plan.with_("rope-freq-base", str(rope[1]))
     adapters = found.get("lora")
     for adapter in adapters if isinstance(adapters, list) else ():
         plan = replace(plan, settings=(*plan.settings, Setting("lora", (str(adapter),))))
