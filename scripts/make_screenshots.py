@@ -115,6 +115,13 @@ def shots_of(window: Any, page: str) -> Iterator[tuple[str, Callable[[], object]
             yield "run-table", lambda: True
     elif page == "sessions":
         yield "sessions", lambda: widget.header.note.full_text() != ""
+        if widget.model.rows:
+            widget.show_trends()
+            for way in ("trend", "spread", "pairs"):
+                widget.trends.way.select(way)
+                widget.trends.show_choice()
+                yield f"sessions-{way}", lambda: widget.trends.model.count() > 1
+            widget.trends.closed.emit()
         if widget.model.rowCount():
             for session_id in (4, 5):
                 widget.model.choose(session_id)

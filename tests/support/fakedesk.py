@@ -360,7 +360,8 @@ class FakeDatabase:
     def answers(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Two weeks of one profile, an update in their middle that made it slower."""
         if "FROM session" in sql:
-            names = ["id", "start_utc", "model", "model_identity", "profile", "engine", "version", "on_devices", "in_ram"]
+            names = ["id", "start_utc", "model", "model_identity", "profile", "engine", "version", "on_devices",
+                     "in_ram"]
             return names, [(i, f"2026-11-{i + 10:02}T10:00:00+00:00", "Qwen3-30B-A3B-Instruct-2507", "id", "Chat",
                             "llama.cpp 11434" if i > 7 else "llama.cpp 10434", None, (16.1 + 0.3 * (i > 7)) * GIB, 5e9)
                            for i in range(1, 15)]

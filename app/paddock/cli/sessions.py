@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +162,50 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise AppError(Text("{path} cannot be written.", path=path), why=error.strerror) from error
+
+
+@sessions.command("trends")
+@click.option("--model", default=None, help="Only sessions of this model (its name as in the list).")
+@click.option("--profile", default=None, help="Only sessions of this profile.")
+@click.pass_obj
+def trends(options: Globals, model: str | None, profile: str | None) -> int:
+    """Medians of every session, oldest first, and where an engine's update changed them beyond chance."""
+    from paddock.work import trends as work
+    from paddock.work.trends import change_text
+
+    workspace = _workspace(options)
+    try:
+        found = work.table(workspace.database, model=model, profile=profile)
+    finally:
+        workspace.close()
+    changes = work.changes(found)
+    metrics = ("generation_per_s", "prompt_per_s", "ttft_s", "acceptance")
+    rows = [{**asdict(s), "memory_bytes": _known(s.memory_bytes), "requests": int((found.of == s.id).sum()),
+             **{m: _median(found.values(m, [s.id]).tolist()) for m in metrics}} for s in found.sittings]
+    if options.json:
+        document({"sessions": rows, "changes": [asdict(c) for c in changes]})
+        return 0
+    if not rows:
+        note(Text("No session that matches has an answered request."))
+        return 0
+    table([Text("Session"), Text("Start"), Text("Model"), Text("Profile"), Text("Engine"), Text("Requests"),
+           Text("Generation t/s"), Text("Prompt t/s"), Text("First token"), Text("Memory")],
+          ((r["id"], r["start"][:16], r["model"], r["profile"] or "–", r["engine"], count_text(r["requests"]),
+            number_text(r["generation_per_s"]), number_text(r["prompt_per_s"]), seconds_text(r["ttft_s"]),
+            bytes_text(r["memory_bytes"])) for r in rows), range(5, 10))
+    for change in changes:
+        line(change_text(change))
+    return 0
+
+
+def _median(values: Sequence[float]) -> float | None:
+    import statistics
+
+    return statistics.median(values) if len(values) else None
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value
 
 
 @sessions.command("delete")

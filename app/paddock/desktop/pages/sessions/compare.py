@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddock.bench.intervals import interval
 from paddock.desktop.pages.sessions.memory import Compared, compare, main_device
 from paddock.desktop.tr import tr
 from paddock.units import GIB, MINUS, count_text, gib_text, missing, number_text, percent_text
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from paddock.session.model import Request
     from paddock.store.rows import SessionDetail
 
-_FEWEST = 5
-"""Requests on either side that a judgement needs."""
-_RESAMPLES = 2000
 _BETTER_MORE, _BETTER_LESS = 1, -1
 
 
@@ -44,22 +42,6 @@ class Side:
 
     detail: SessionDetail
     series: Series
-
-
-def interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float] | None:
-    """(difference, low, high) of B's median against A's as a share of A's; 95 % by the percentile bootstrap.
-
-    None with fewer than five figures on a side. The seed is fixed: the same sessions give the same answer.
-    """
-    x, y = np.asarray(a, float), np.asarray(b, float)
-    if min(len(x), len(y)) < _FEWEST or not np.median(x) > 0:
-        return None
-    rng = np.random.default_rng(20)
-    left = np.median(rng.choice(x, (_RESAMPLES, len(x))), axis=1)
-    right = np.median(rng.choice(y, (_RESAMPLES, len(y))), axis=1)
-    ratios = right / np.maximum(left, 1e-12) - 1
-    low, high = np.percentile(ratios, (2.5, 97.5))
-    return float(np.median(y) / np.median(x) - 1), float(low), float(high)
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

@@ -15,6 +15,8 @@ from paddock.desktop.pages.run.figures import FigureRow, Shown
 from paddock.desktop.pages.run.logpane import LogPane
 from paddock.desktop.pages.run.plotpane import PlotPane
 from paddock.desktop.pages.run.requestpane import RequestPane
+from paddock.desktop.pages.sessions.clients import ClientsPane
+from paddock.desktop.pages.sessions.marking import MarksLine
 from paddock.desktop.pages.sessions.memory import compare, main_device, table_rows
 from paddock.desktop.pages.sessions.rows import SIGNS, duration_s, duration_words, state_word, when_words
 from paddock.desktop.parts.basic import Label, button, column, row, rule, tool_button
@@ -120,6 +122,8 @@ class SessionPane(QFrame):
     delete_asked = Signal(int)
     report_asked = Signal(list)
     """ids of sessions"""
+    marked = Signal(int, list, str)
+    """id, tags, note"""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -149,7 +153,8 @@ class SessionPane(QFrame):
         self.command.setAccessibleName(tr("Command"))
         self.events = FilteredTable(tr("Events"), [tr("Time"), tr("Kind"), tr("Text")], stretch=2)
         self.log = LogPane()
-        for part, name in ((self.plots, tr("Plots")), (self.requests, tr("Requests")),
+        self.clients = ClientsPane()
+        for part, name in ((self.plots, tr("Plots")), (self.requests, tr("Requests")), (self.clients, tr("Clients")),
                            (self.memory_pages, tr("Memory")), (self._command_tab(), tr("Command")),
                            (self.events, tr("Events")), (self.log, tr("Log"))):
             self.tabs.addTab(part, name)
@@ -165,6 +170,8 @@ class SessionPane(QFrame):
         self._chip = Chip("")
         self._about = Label("", "note", "text2", elide="end")
         self._why = Label("", "note", "bad", wrap=True)
+        self.marks = MarksLine()
+        self.marks.changed.connect(self._marked)
         self._plan = button(tr("Open as plan"), "rocket", self._open_plan)
         self._report = tool_button("file", tr("Report…"), self._ask_report, quiet=False, small=False)
         self._copy = tool_button("copy", tr("Copy the command"), self._copy_command, quiet=False, small=False)
@@ -173,7 +180,7 @@ class SessionPane(QFrame):
         top = row(self._name, self._chip, self._plan, self._report, self._copy, self._delete, self._close, gap=8)
         top.setStretch(0, 1)
         self._head = QWidget()
-        self._head.setLayout(column(top, self._about, self._why, gap=4, margins=(_MARGIN, 8, 8, 8)))
+        self._head.setLayout(column(top, self._about, self.marks, self._why, gap=4, margins=(_MARGIN, 8, 8, 8)))
 
     def _command_tab(self) -> QWidget:
         holder = QWidget()
@@ -198,6 +205,7 @@ class SessionPane(QFrame):
         stack.set_frame(Frame(series, detail.requests, detail.events, max(ends)))
         self.requests.show_requests(detail.requests)
         self.requests.say_count(len(detail.requests), 0)
+        self.clients.show_exchanges(detail.exchanges)
         lines = compare(detail.estimate, detail.actual)
         self.memory.set_rows(table_rows(lines), (90, 0, 110, 110, 150))
         self.memory_pages.setCurrentIndex(0 if lines else 1)
@@ -215,8 +223,8 @@ class SessionPane(QFrame):
         self._chip.show_tone(state_word(session.state), name, tone)
         seconds = duration_s(session)
         parts = [when_words(session.start), tr("still running") if missing(seconds) else duration_words(seconds),
-                 tr("profile {name}", name=session.profile) if session.profile else "", session.engine or "",
-                 session.note or ""]
+                 tr("profile {name}", name=session.profile) if session.profile else "", session.engine or ""]
+        self.marks.show_marks(session.tags, session.note or "")
         self._about.setText(", ".join(p for p in parts if p))
         bad = session.state in ("failed", "crashed")
         self._why.setText(session.reason or "")
@@ -259,6 +267,11 @@ class SessionPane(QFrame):
 
     def _copy_command(self) -> None:
         QGuiApplication.clipboard().setText(self.command_text())
+
+    def _marked(self, tags: list[str], note: str) -> None:
+        if self.detail is not None:
+            self.marks.show_marks(tuple(tags), note)
+            self.marked.emit(self.detail.row.id, tags, note)
 
     def _ask_report(self) -> None:
         if self.detail is not None:

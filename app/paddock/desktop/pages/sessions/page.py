@@ -16,6 +16,7 @@ from paddock.desktop.pages.sessions.compare import Side
 from paddock.desktop.pages.sessions.comparepane import ComparePane
 from paddock.desktop.pages.sessions.detail import SessionPane
 from paddock.desktop.pages.sessions.rows import SPEEDS_SQL, SessionsModel
+from paddock.desktop.pages.sessions.trendpane import TrendPane
 from paddock.desktop.pages.sessions.view import SessionsView
 from paddock.desktop.parts.basic import Label, button, column, panel, row, rule, tool_button
 from paddock.desktop.parts.blocks import EmptyState, PageHeader, ProgressLine
@@ -45,7 +46,7 @@ class SessionsPage(QFrame):
         self.desk = desk
         self.model = SessionsModel(self)
         self._open_id: int | None = None
-        self._compared = False
+        self._compared = self._trending = False
         self._wanted: int | None = None
         self._compact: bool | None = None
         self._list_job: bridge.Job | None = None
@@ -62,11 +63,12 @@ class SessionsPage(QFrame):
 
     def _build(self) -> None:
         self.header = PageHeader(tr("Sessions"))
-        self.search = SearchEdit(tr("Search model, profile, note"), tr("Search the sessions"))
+        self.search = SearchEdit(tr("Search model, profile, tag, note"), tr("Search the sessions"))
         self.search.setFixedWidth(theme().px(230))
         self.back = tool_button("arrow-left", tr("Back to all sessions"), self.close_session, quiet=False, small=False)
         self._again = tool_button("refresh-cw", tr("Read again"), self.refresh, quiet=False, small=False)
-        for part in (self.back, self.search, self._again):
+        self.trends_button = button(tr("Trends"), "activity", self.show_trends)
+        for part in (self.back, self.search, self.trends_button, self._again):
             self.header.right.addWidget(part)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self._focus_search)
         self.view = SessionsView(self.model)
@@ -76,6 +78,7 @@ class SessionsPage(QFrame):
         self.detail.closed.connect(self.close_session)
         self.detail.plan_wanted.connect(self._open_plan)
         self.detail.delete_asked.connect(self.ask_delete)
+        self.detail.marked.connect(self._mark)
         self.progress = ProgressLine()
         self.nothing = EmptyState("search", tr("No session matches"), tr("Search for fewer words."),
                                   [(tr("Show all"), "undo-2", self.search.clear)])
@@ -96,9 +99,12 @@ class SessionsPage(QFrame):
         self.compare.closed.connect(self.model.clear_choice)
         for pane in (self.detail, self.compare):
             pane.report_asked.connect(self.ask_report)
+        self.trends = TrendPane(self.desk)
+        self.trends.closed.connect(self._close_trends)
+        self.trends.session_wanted.connect(self.open_session)
         self._right = QStackedWidget()
-        self._right.addWidget(self.detail)
-        self._right.addWidget(self.compare)
+        for shown in (self.detail, self.compare, self.trends):
+            self._right.addWidget(shown)
         self._splitter.addWidget(self._right)
         self._splitter.setStretchFactor(0, 0)
         self._splitter.setStretchFactor(1, 1)
@@ -155,7 +161,8 @@ class SessionsPage(QFrame):
         if interrupted:
             words += ", " + tr("{count} interrupted", count=interrupted)
         self.header.note.setText(words if rows or searched else tr("nothing recorded yet"))
-        self.search.setVisible(bool(rows) or searched)
+        for part in (self.search, self.trends_button):
+            part.setVisible(bool(rows) or searched)
         self._select_open()
 
     def _select_open(self) -> None:
@@ -189,7 +196,7 @@ class SessionsPage(QFrame):
 
     def _sides_read(self, sides: tuple[Side, Side]) -> None:
         if [s.detail.row.id for s in sides] == self.model.chosen:
-            self._compared = True
+            self._compared, self._trending = True, False
             self._arrange()
             self.compare.show_sides(*sides)
 
@@ -216,7 +223,7 @@ class SessionsPage(QFrame):
     def _opened(self, found: tuple[Any, Any]) -> None:
         detail, series = found
         self._open_id = detail.row.id
-        self._compared = False
+        self._compared = self._trending = False
         self._arrange()
         self.detail.show_session(detail, series)
         self._select_open()
@@ -228,10 +235,23 @@ class SessionsPage(QFrame):
     @Slot()
     def close_session(self) -> None:
         self._open_id = self._wanted = None
+        self._trending = False
         if self._compared:
             self.model.clear_choice()
         self._arrange()
         self.view.setFocus()
+
+    @Slot()
+    def show_trends(self) -> None:
+        """All sessions in one picture, in the place of the opened one."""
+        self._trending = True
+        self._arrange()
+        self.trends.refresh()
+
+    @Slot()
+    def _close_trends(self) -> None:
+        self._trending = False
+        self._arrange()
 
     @property
     def open_id(self) -> int | None:
@@ -242,10 +262,22 @@ class SessionsPage(QFrame):
         self.desk.edit(plan)
         self.desk.pageWanted.emit("launch", None)
 
+    @Slot(int, list, str)
+    def _mark(self, session_id: int, tags: list[str], note: str) -> None:
+        """Stored off the GUI thread, then the list is read again: its search finds the new words."""
+        workspace = self.desk.workspace
+
+        def store() -> None:
+            workspace.database.tag(session_id, tags)
+            workspace.database.note(session_id, note)
+
+        bridge.run(store, lambda _: self.refresh(), self.desk.failed.emit, self, name="mark")
+
     @Slot(list)
     def ask_report(self, ids: list[int]) -> None:
         """Where to write the report; the kind follows from the name's end."""
-        kinds = tr("Web page (*.html);;Requests as a table (*.csv);;Requests as JSON lines (*.jsonl);;Everything (*.json)")
+        kinds = tr("Web page (*.html);;Requests as a table (*.csv);;Requests as JSON lines (*.jsonl);;"
+                   "Everything (*.json)")
         if len(ids) == 1:
             kinds += ";;" + tr("Session for another Paddock (*.paddock)")
         name = "paddock-" + "-".join(str(i) for i in ids) + ".html"
@@ -321,11 +353,11 @@ class SessionsPage(QFrame):
 
     def _arrange(self) -> None:
         """The list alone, list and session, or (in a small window) the session alone."""
-        opened = self._open_id is not None or self._compared
+        opened = self._open_id is not None or self._compared or self._trending
         compact = bool(self._compact)
         self._left.setVisible(not (compact and opened))
         self._right.setVisible(opened)
-        self._right.setCurrentWidget(self.compare if self._compared else self.detail)
+        self._right.setCurrentWidget(self.trends if self._trending else self.compare if self._compared else self.detail)
         self.back.setVisible(compact and opened)
         if opened and not compact:
             self._splitter.setSizes([theme().px(350), max(self.width() - theme().px(350), 400)])

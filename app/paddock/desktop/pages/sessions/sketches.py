@@ -17,7 +17,7 @@ from paddock.desktop.tr import tr
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 8, 20
 
 
-class _Frame(QWidget):
+class Axes(QWidget):
     """Axes and grid; subclasses paint what is inside."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -53,7 +53,7 @@ class _Frame(QWidget):
         painter.drawText(self._box(), int(Qt.AlignmentFlag.AlignCenter), words)
 
 
-class TimeSketch(_Frame):
+class TimeSketch(Axes):
     """Generation of one session over its time, with the colour and dash of its side."""
 
     def __init__(self, number: int, parent: QWidget | None = None) -> None:
@@ -102,7 +102,7 @@ class Cloud:
         return float(start), float(slope)
 
 
-class Scatter(_Frame):
+class Scatter(Axes):
     """A as dots with a solid line, B as triangles with a dashed one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
