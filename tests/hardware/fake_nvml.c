@@ -101,6 +101,9 @@ int nvmlDeviceGetClockInfo(card *c, int kind, unsigned *v) {
     return SUCCESS;
 }
 int nvmlDeviceGetPowerUsage(card *c, unsigned *v) { ALIVE(c); if (c->quiet || instance(c)) return NOT_SUPPORTED; *v = 213500; return SUCCESS; }
+int nvmlDeviceGetEnforcedPowerLimit(card *c, unsigned *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 300000; return SUCCESS; }
+int nvmlDeviceGetPowerManagementDefaultLimit(card *c, unsigned *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 450000; return SUCCESS; }
+int nvmlDeviceGetPersistenceMode(card *c, int *v) { ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 0; return SUCCESS; }
 int nvmlDeviceGetTemperature(card *c, int kind, unsigned *v) { (void)kind; ALIVE(c); if (instance(c)) return NOT_SUPPORTED; *v = 61; return SUCCESS; }
 int nvmlDeviceGetCurrentClocksEventReasons(card *c, unsigned long long *v) {
     ALIVE(c); if (c->quiet) return NOT_SUPPORTED; *v = 0x1 | 0x4 | 0x40; return SUCCESS;
