@@ -211,7 +211,11 @@ class Reporter:
         if self._unheard is not None:
             raise self._unheard
         for entry in run.recorder.log(after=self._line):
-            self._line = entry.number
+            missed, self._line = entry.number - self._line - 1, entry.number
+            if missed and self.json:
+                self._event("log", level=None, missed=missed, text=str(Text(
+                    "{count} line is only in the log file.", plural="{count} lines are only in the log file.",
+                    count=missed)))
             if self.json:
                 self._event("log", level=entry.level, text=entry.text)
         self._tell_models(run)
@@ -242,6 +246,14 @@ class Reporter:
                 if not self.json:
                     said = Text("Over: {what}", what=event.text) if event.kind == "recovered" else event.text
                     self._note(" ".join((str(said), event.data.get("proof", ""), event.data.get("fix", ""))).strip())
+            elif event.kind == "issue" and str(event.data.get("id", "")).startswith("sampler."):
+                self._event("issue", id=event.data["id"], severity="warning", option=None, text=event.text, fix=None)
+                if not self.json:
+                    self._note(event.text)
+            elif "suspended_s" in event.data:
+                self._event("state", state="resumed", suspended_s=event.data["suspended_s"])
+                if not self.json:
+                    self._note(event.text)
 
     def _tell_models(self, run: Run | Watched) -> None:
         """A router's models: all of them once, then each whose state changes."""

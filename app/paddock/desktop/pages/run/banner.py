@@ -81,10 +81,18 @@ def message_of(run: Any) -> Message | None:
 def messages_of(run: Any) -> list[Message]:
     """Everything that is to be said, the gravest first: why it ended or is impaired, what the detectors found, news."""
     first = message_of(run)
-    found = [_of_finding(f) for f in getattr(run, "findings", ())] if run.state is State.READY else []
+    ready = run.state is State.READY
+    found = [_of_finding(f) for f in getattr(run, "findings", ())] if ready else []
+    found += _why_no_figures(run) if ready else []
     if first is None:
         return found
     return [first, *found] if first.diagnosis is not None or first.tone == "bad" else [*found, first]
+
+
+def _why_no_figures(run: Any) -> list[Message]:
+    """What the polling found switched off, or closed to us: said once, else dashes would stand there unexplained."""
+    return [Message("warn", e.text) for e in run.recorder.snapshot().events
+            if e.kind == "issue" and str(e.data.get("id", "")).startswith("sampler.")]
 
 
 def _of_finding(finding: Finding) -> Message:
