@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath, PureWindowsPath
+from urllib.parse import unquote
 
 import platformdirs
 
@@ -16,6 +19,41 @@ def resource(name: str) -> Path:
     return installed if installed.exists() else _PACKAGE.parents[1] / "resources" / name
 
 
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|//\?/")
+"""A drive, a share, or the long form of either at the start."""
+
+
+def as_typed(text: str) -> str:
+    """The path that a person meant: without the space and the one pair of quotes that came with a paste.
+
+    "Copy as path" on Windows quotes it, a terminal leaves a space behind it, a file manager gives a file:// address.
+    A file that has just this name, quotes and all, is meant as it is.
+    """
+    if os.path.lexists(text):
+        return text
+    path = text.strip()
+    if len(path) > 1 and _QUOTES.get(path[0]) == path[-1]:
+        path = path[1:-1].strip()
+    if path.lower().startswith("file://"):
+        path = _from_uri(path)
+    return path
+
+
+def _from_uri(address: str) -> str:
+    host, slash, path = unquote(address[len("file://"):]).partition("/")
+    if re.match(r"[A-Za-z]:", path):
+        return path
+    return f"//{host}/{path}" if host not in ("", "localhost") else slash + path
+
+
+def file_name(path: str) -> str:
+    """The last part of a path of whatever system: one of Windows is told by its drive or share, or by backslashes alone
+    (then a profile from there is read here). "" for a root."""
+    windows = _WINDOWS.match(path) or ("\\" in path and "/" not in path and not os.path.lexists(path))
+    return PureWindowsPath(path).name if windows else PurePath(path).name
+
+
 @dataclass(frozen=True)
 class DataPaths:
     """Everything that Paddock writes lives under one root; nothing is made before it is needed."""
@@ -25,7 +63,8 @@ class DataPaths:
     @classmethod
     def at(cls, root: str | Path | None = None) -> DataPaths:
         """The given folder, or the platform's folder for user data."""
-        return cls(Path(root).expanduser().absolute() if root else Path(platformdirs.user_data_dir("paddock", False)))
+        given = as_typed(str(root)) if root else platformdirs.user_data_dir("paddock", False)
+        return cls(Path(given).expanduser().absolute())
 
     @property
     def settings(self) -> Path:

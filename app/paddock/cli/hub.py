@@ -14,6 +14,7 @@ from paddock.cli.estimate import VERDICTS
 from paddock.cli.models import workspace_of
 from paddock.cli.output import document, line, note, table
 from paddock.errors import AppError
+from paddock.paths import as_typed
 from paddock.text import Text
 from paddock.units import bytes_text, count_text, percent_text, seconds_text
 
@@ -122,7 +123,7 @@ def get(options: Globals, repository: str, choice: str | None, folder: str | Non
     beside = _projector(found, chosen[0], projector)
     if beside is not None:
         chosen.append(beside)
-    download = desk.download(found, chosen, Path(folder).expanduser() if folder else None)
+    download = desk.download(found, chosen, Path(as_typed(folder)).expanduser() if folder else None)
     note(Text("{files} from {repository}, {size}, to {folder}", files=", ".join(c.label for c in chosen),
               repository=found.id, size=bytes_text(download.total_bytes), folder=download.folder))
     teller = _Teller(download, options.json)

@@ -16,6 +16,7 @@ from paddock.cli.profile_text import profile_dict as profile_dict
 from paddock.cli.profile_text import setting_dict, show_settings
 from paddock.errors import AppError
 from paddock.launch.secret_reference import references
+from paddock.paths import as_typed
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def export(options: Globals, name: str) -> int:
 def import_(options: Globals, name: str | None, file: str) -> int:
     """Take profiles from a file or stdin (-): our own TOML, a command line or launch script, KoboldCpp settings
     (.kcpps), a llama.cpp preset (.ini), a llama-swap file (.yaml), a systemd unit."""
-    workspace = _workspace(options)
+    workspace, file = _workspace(options), as_typed(file)
     saved = workspace.import_profiles(_read(file), name, "" if file == "-" else Path(file).name)
     for text in (text for profile in saved for text in profile.notices):
         note(text)

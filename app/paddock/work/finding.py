@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.errors import AppError
+from paddock.paths import file_name
 
 if TYPE_CHECKING:
     from paddock.library import Entry
@@ -34,7 +35,7 @@ def found_again(workspace: Workspace, path: str, identity: str, known: Iterable[
 
 def namesakes(workspace: Workspace, path: str) -> list[Path]:
     """Files of the same name in the places of models: for one that nothing but the name is known of."""
-    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    name = file_name(path)
     return sorted(e.path for e in _everywhere(workspace) if e.path.name == name)
 
 

@@ -14,6 +14,7 @@ from paddock.launch.export import export as export_as
 from paddock.launch.layers import layered
 from paddock.launch.model import Setting
 from paddock.launch.parsing import parse_argv
+from paddock.paths import as_typed
 from paddock.store import Profile
 from paddock.text import Text
 from paddock.work import opening, previewing
@@ -35,7 +36,7 @@ def resolve(workspace: Workspace, target: str | None, flags: Sequence[str]) -> t
                            hint=Text("Give a GGUF file or a profile's name, or -m, -hf, -mu or --models-dir among the "
                                      "flags after --."))
         return _finished(workspace, extra), None
-    target = target.strip().strip("\"'")
+    target = as_typed(target)
     if not target:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file or a profile's name."))
     path = Path(target).expanduser()

@@ -13,6 +13,7 @@ from paddock.launch import Plan
 from paddock.launch.comparing import changes
 from paddock.launch.importing import Imported, import_plans
 from paddock.launch.layers import Layer, keys, layered, own_part
+from paddock.paths import file_name
 from paddock.store import Profile, Secrets
 from paddock.store.naming import free_name
 from paddock.text import Text
@@ -159,4 +160,4 @@ def _keep_key(what: str, value: str) -> str:
 
 def _name_of(plan: Plan) -> str:
     model = plan.get("model") or plan.get("hf-repo") or "imported"
-    return model.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gguf")
+    return file_name(model).removesuffix(".gguf")

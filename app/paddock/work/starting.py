@@ -17,6 +17,7 @@ from paddock.hardware import Machine, Readings
 from paddock.launch import Plan, effective
 from paddock.launch.effective import Effective
 from paddock.launch.parsing import parse_argv
+from paddock.paths import file_name
 from paddock.server import Client, ServerSpec, Supervisor
 from paddock.server.record import Leftover
 from paddock.session import Recorder, Sampler, SamplerSpec
@@ -105,7 +106,7 @@ def _label(preview: Preview) -> str:
         return preview.model.facts.name or preview.model.path.stem
     plan = preview.plan
     folder = plan.get("models-dir") or plan.get("models-preset")
-    return plan.get("hf-repo") or plan.get("model") or (Path(folder).name if folder else "") or "llama.cpp"
+    return plan.get("hf-repo") or file_name(plan.get("model") or folder or "") or "llama.cpp"
 
 
 def _key(env: Mapping[str, str], address: Effective, config: Mapping[str, str]) -> str | None:

@@ -14,6 +14,7 @@ from paddock.errors import AppError
 from paddock.hardware import Readings
 from paddock.launch import Plan, effective
 from paddock.launch.parsing import parse_argv
+from paddock.paths import file_name
 from paddock.server import Client, Diagnosis, Exit, Progress, State
 from paddock.server.router import RouterModel
 from paddock.session import Event, Recorder, Sample, Sampler, SamplerSpec
@@ -118,9 +119,9 @@ class Watched:
     def _label(self) -> str:
         if self.is_router and self._here is not None:
             folder = self.preview.plan.get("models-dir") or ""
-            return folder.rstrip("/").rsplit("/", 1)[-1] or self.url
+            return file_name(folder) or self.url
         alias = "" if self.is_router else self.props.get("model_alias") or self.props.get("model_path") or ""
-        return str(alias).replace("\\", "/").rsplit("/", 1)[-1] or self.url
+        return file_name(str(alias)) or self.url
 
     def _begin(self, workspace: Workspace) -> int:
         start = SessionStart(command=("watch", self.url), model=self.label, label=self.url, state="watching",

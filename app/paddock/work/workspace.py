@@ -20,7 +20,7 @@ from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine, refresh, survey
 from paddock.launch import Plan
 from paddock.library.watching import stamp
-from paddock.paths import DataPaths
+from paddock.paths import DataPaths, as_typed
 from paddock.server import leftovers
 from paddock.server.record import Leftover
 from paddock.store import Database, Profile, Profiles, SessionDetail, carrying, load_settings, save_settings
@@ -60,7 +60,7 @@ class Workspace:
         self.runs: list[Run | Watched] = []
         self.rpc = RpcHosts(self)
         self.neighbours = Neighbours(self.paths.runtime)
-        self._selector = engine
+        self._selector = as_typed(engine) if engine else engine
         self._lock = threading.RLock()
         self._engines: list[Engine] | None = None
         self._probed: dict[Path, Engine] = {}
@@ -176,7 +176,7 @@ class Workspace:
     def _all_reachable(self, rpc: tuple[str, ...]) -> bool:
         """A server that did not answer is not tried again on every edit, but a few seconds later. One that serves a
         session of ours is left in peace: it has one client at a time, and a second would wait."""
-        if time.monotonic() < self._silent_until.get(rpc, 0.0) or self.busy_endpoints() & set(rpc):
+        if time.monotonic() < self._silent_until.get(rpc, 0.0) or self.rpc.in_use(rpc):
             return False
         found = all(map(reachable, rpc))
         if not found:
@@ -204,7 +204,7 @@ class Workspace:
 
     def read_model(self, path: str | Path) -> ModelFile:
         """One model, from the cache when the file has not changed. Raises AppError in words."""
-        file = Path(path).expanduser()
+        file = Path(as_typed(str(path))).expanduser()
         try:
             stat = file.stat()
             key = (str(file), stat.st_size, stat.st_mtime_ns)

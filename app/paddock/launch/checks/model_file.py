@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from paddock.gguf.model import Kind as FileKind
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
 from paddock.launch.model import Issue, Severity
 from paddock.launch.spelling import takes_paths
+from paddock.paths import file_name
 from paddock.text import Text
 from paddock.units import MIB, bytes_text
 
@@ -66,7 +66,7 @@ def other_engine(q: Question) -> Iterator[Issue]:
     if not wanted or q.engine is None:
         return
     parts = {part.lower() for part in q.engine.path.parts}
-    last = PurePath(wanted.replace("\\", "/")).name.lower()
+    last = file_name(wanted).lower()
     if wanted.lower() not in (q.engine.name.lower(), q.engine.source.lower()) and last not in parts \
             and wanted.lower() not in q.engine.name.lower():
         yield warning("other-engine", None,
@@ -119,7 +119,7 @@ def later_part(q: Question) -> Iterator[Issue]:
     path = q.plan.get("model")
     if q.model is None or path is None or len(q.model.shards) < 2:
         return
-    named = PurePath(path.replace("\\", "/")).name
+    named = file_name(path)
     if named != q.model.path.name and any(named == shard.path.name for shard in q.model.shards):
         yield error("later-part", "model", Text("{name} is a later part of a split model.", name=named),
                     Text("Load its first part, {name}.", name=q.model.path.name),

@@ -18,6 +18,7 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.gguf.model import Kind, ModelFile
 from paddock.launch.catalogue import KV_TYPES
+from paddock.paths import file_name
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -89,7 +90,7 @@ def entry_path(entry: Any) -> str:
 def entry_name(entry: Any) -> str:
     """Name and quantization of a library entry."""
     model = getattr(entry, "model", None)
-    return model_name(model) if isinstance(model, ModelFile) else Path(entry_path(entry)).name
+    return model_name(model) if isinstance(model, ModelFile) else file_name(entry_path(entry))
 
 
 class ModelField(Field):
@@ -121,7 +122,7 @@ class ModelField(Field):
             at = self.box.findData(path) if path else -1
             if path and at < 0:
                 model = preview.model if preview is not None and preview.plan.get("model") == path else None
-                self.box.insertItem(0, model_name(model) if model is not None else Path(path).name, path)
+                self.box.insertItem(0, model_name(model) if model is not None else file_name(path), path)
                 at = 0
             self.box.setCurrentIndex(at)
         self.box.setToolTip(path or "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSignalBlocker, Slot
@@ -24,6 +23,7 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Plan
+from paddock.paths import file_name
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -126,7 +126,7 @@ class DraftField(Field):
             for entry in self.candidates():
                 self.box.addItem(entry_name(entry), entry_path(entry))
             if path and self.box.findData(path) < 0:
-                self.box.addItem(Path(path).name, path)
+                self.box.addItem(file_name(path), path)
             self.box.addItem(tr("Choose a file…"), None)
             self.box.setCurrentIndex(self.box.findData(path or ""))
             if kind != "none" and self.kind.findText(kind) < 0:

@@ -15,6 +15,7 @@ from paddock.desktop.parts.basic import Label, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.catalogue import Kind
+from paddock.paths import as_typed
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -352,7 +353,8 @@ class TextEditor(_LineEditor):
     @Slot()
     def commit(self) -> None:
         self._pause.stop()
-        self._typed(self.line.text())
+        text = self.line.text()
+        self._typed(as_typed(text) if self.browse is not None else text)
 
     def _browse(self) -> None:
         path = ask_path(self, self.entry, self.line.text())
