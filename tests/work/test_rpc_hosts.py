@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from paddock.engine import Engine
 from paddock.engine.rpc import Greeting, parse_endpoint
 from paddock.errors import AppError
 from paddock.launch.parsing import parse_argv
+from paddock.server.child import system
 from paddock.work import Workspace, rpc_hosts
 from paddock.work.conditions import free_port
 from paddock.work.rpc_hosts import Reach, probe_endpoint
@@ -88,6 +90,17 @@ def test_a_host_that_another_program_of_this_computer_is_connected_to_is_not_ask
     assert found.reach is Reach.IN_USE
     assert str(other.pid) in str(found.text)
     assert never_asked == []
+
+
+def test_a_plan_s_host_that_another_program_uses_is_not_listed_through_the_engine(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    monkeypatch.setattr("paddock.work.workspace.reachable", lambda endpoint: tried.append(endpoint) or True)
+    monkeypatch.setattr(rpc_hosts, "connected_here", lambda endpoint: "llama-server (pid 1)")
+    lent = engines.probe(make_server(tmp_path / "bin"), source="test")
+    assert [d.name for d in workspace.machine(lent, rpc=("gpubox:50052",)).devices] == ["CUDA0"]
+    assert tried == []
 
 
 @pytest.mark.parametrize(("state", "detail", "reach", "words"), [
@@ -186,10 +199,15 @@ def test_a_server_ends_with_a_paddock_that_is_killed(tmp_path: Path, engine: Eng
     paddock = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "data"), str(free_port())],
                                stdout=subprocess.PIPE)
     assert paddock.stdout
-    server = psutil.Process(int(paddock.stdout.readline()))
+    pid = int(paddock.stdout.readline())
+    born = system.birth(pid)
     paddock.kill()
     paddock.communicate()
-    assert server.wait(10) is None or not server.is_running()
+    for _ in range(200):
+        if system.birth(pid) != born:
+            break
+        threading.Event().wait(0.05)
+    assert system.birth(pid) != born
 
 
 def test_a_taken_port_is_told_before_anything_is_started(workspace: Workspace, tmp_path: Path) -> None:

@@ -163,17 +163,28 @@ class RpcHosts:
     def probe(self, text: str, engine: Engine | None) -> Probe:
         """Ask one address now, unless somebody here uses it. Raises AppError for what is no address."""
         endpoint = parse_endpoint(text)
-        if user := self._user(endpoint):
+        if user := self.user(endpoint):
             return Probe(str(endpoint), Reach.IN_USE,
                          Text("It serves {user} now, and one client at a time: it was not asked.", user=user),
                          Text("Stop that session to ask it."))
         return probe_endpoint(endpoint, engine)
 
-    def _user(self, endpoint: Endpoint) -> str | None:
+    def user(self, endpoint: Endpoint) -> str | None:
+        """Who here uses it now: a session of this Paddock, or any program of this computer that is connected to it."""
         busy = {_plain(one) for one in self._workspace.busy_endpoints()}
         if _plain(str(endpoint)) in busy:
             return str(Text("a session of yours"))
         return connected_here(endpoint)
+
+    def in_use(self, names: Sequence[str]) -> bool:
+        """Whether somebody here uses one of them; what is no address is used by nobody."""
+        for name in names:
+            try:
+                if self.user(parse_endpoint(name)) is not None:
+                    return True
+            except AppError:
+                continue
+        return False
 
     # -- servers of our own
 
