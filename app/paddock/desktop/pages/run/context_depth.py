@@ -90,7 +90,8 @@ class ChartArea(QWidget):
 
     def _axes(self, painter: QPainter, box: QRectF, line: int) -> None:
         painter.setPen(ink.pen(ink.role("line")))
-        for part in (0.0, 0.5, 1.0):
+        empty = not self._chart.now and not self._chart.before
+        for part in (0.0, 1.0) if empty else (0.0, 0.5, 1.0):
             y = box.bottom() - part * box.height()
             painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
         painter.setPen(ink.role("text3"))

@@ -73,13 +73,11 @@ class SlotRow(QWidget):
         super().__init__(parent)
         self.name = Label("", weight=500)
         self.name.setMinimumWidth(theme().px(44))
-        self.words = Label("", "note", "text2", elide="end")
+        self.words = Label("", "note", "text2", wrap=True)
         self.figures = Label("", "note")
         self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.bar = SlotBar()
-        first = row(self.name, self.words, self.figures, gap=8)
-        first.setStretch(1, 1)
-        self.setLayout(column(first, self.bar, gap=2))
+        self.setLayout(column(row(self.name, None, self.figures, gap=8), self.bar, self.words, gap=2))
 
     def show_slot(self, slot: SlotShown) -> None:
         self.name.setText(tr("Slot {number}", number=str(slot.id)))

@@ -49,9 +49,11 @@ def card_of(run: Any, reading: DeviceReading, peak: Any, actual: Mapping[str, An
     else:
         terms = ()
     held = sum(size for _, size in terms)
-    if not missing(ours):
+    if not missing(ours) and terms and ours > held:
         # What the driver counts and no buffer of the log explains is the backend's own.
-        terms = (*terms, ("overhead", int(ours - held))) if ours > held else (("weights", int(ours)),) if ours else ()
+        terms = (*terms, ("overhead", int(ours - held)))
+    elif not missing(ours):
+        terms = (("weights", int(ours)),) if ours else ()
     other = None if missing(used) or missing(ours) else max(0, int(used - ours))
     bar = BarValues(reading.device, terms, other, None if total is None else int(total),
                     verdict=Verdict.FITS, unknown="" if total else tr("its memory is not told"))
