@@ -85,6 +85,7 @@ class RunPage(QFrame):
         self.mark_small = tool_button("flag", tr("Mark event"), self._mark_event, quiet=False, small=False)
         self.address_small = tool_button("copy", tr("Copy address"), self._copy_address, quiet=False, small=False)
         self.body = RunBody()
+        self.body.plots.page = self
         self.other = tool_button("cable", tr("Attach to a server that runs already"), self.attach, quiet=False,
                                  small=False)
         self.body.models.wanted.connect(self._model_wanted)

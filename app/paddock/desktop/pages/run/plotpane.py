@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtWidgets import QCheckBox, QFrame, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, QTimer, Slot
+from PySide6.QtWidgets import QCheckBox, QFrame, QMenu, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from paddock.desktop.parts.basic import Label, button, row
+from paddock.desktop.parts.basic import Label, button, row, tool_button
 from paddock.desktop.parts.blocks import Segments
+from paddock.desktop.parts.picture import ask_picture
 from paddock.desktop.plots import PlotStack
 from paddock.desktop.plots.table import FrameTableView
 from paddock.desktop.tr import tr
@@ -35,6 +36,9 @@ class PlotPane(QWidget):
         self._hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.as_table = button(tr("As table"), "table-2", self._toggle_table, small=True)
         self.as_table.setCheckable(True)
+        self.save = tool_button("download", tr("Save as a picture"), self._choose_picture, quiet=False)
+        self.page: QWidget | None = None
+        """The whole page that these plots stand on, to be saved as a picture too."""
         self.table = FrameTableView()
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
@@ -47,7 +51,7 @@ class PlotPane(QWidget):
         self.pages = QStackedWidget()
         self.pages.addWidget(scroll)
         self.pages.addWidget(self.table)
-        controls = row(self.spans, self.follow, self._hint, self.as_table, gap=16, margins=(12, 4, 12, 4))
+        controls = row(self.spans, self.follow, self._hint, self.save, self.as_table, gap=12, margins=(12, 4, 12, 4))
         controls.setStretch(2, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -85,6 +89,22 @@ class PlotPane(QWidget):
             self._refresh.start()
         else:
             self._refresh.stop()
+
+    def _choose_picture(self) -> None:
+        if self.page is None:
+            self.ask_picture(self.stack, "paddock-plots")
+            return
+        menu, page = QMenu(self), self.page
+        menu.addAction(tr("The plots…"), lambda: self.ask_picture(self.stack, "paddock-plots"))
+        menu.addAction(tr("The whole page…"), lambda: self.ask_picture(page, "paddock-run"))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.save.mapToGlobal(QPoint(0, self.save.height())))
+
+    def ask_picture(self, widget: QWidget, name: str) -> None:
+        """Ask for a file and write the widget's picture."""
+        path = ask_picture(self, widget, name, lambda error: self._hint.setText(str(error.what)))
+        if path is not None:
+            self._hint.setText(tr("picture written to {path}", path=str(path)))
 
     @Slot()
     def refresh_table(self) -> None:

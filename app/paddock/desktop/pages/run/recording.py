@@ -49,7 +49,7 @@ class RecordingRow(QWidget):
         self.setVisible(ready)
         if not ready:
             return
-        proxy = getattr(run, "proxy", None)
+        proxy: Any = getattr(run, "proxy", None)
         on = proxy is not None
         self._icon.show_icon("circle-dot" if on else "link", "accent" if on else "text2")
         self._words.setText(tr("Clients use {url}", url=proxy.url) if on else tr("Who asks, and how fast it came?"))

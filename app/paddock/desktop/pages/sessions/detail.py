@@ -136,6 +136,7 @@ class SessionPane(QFrame):
         for named in (self.tabs, self.tabs.tabBar()):
             named.setAccessibleName(tr("What was recorded"))
         self.plots = PlotPane(live=False)
+        self.plots.page = self
         self.plots.stack.window_changed.connect(self._window_changed)
         self.plots.stack.ended = True
         self.requests = RequestPane(tr("This session had no request."))

@@ -10,7 +10,6 @@ from PySide6.QtCore import QLocale, Signal, Slot
 from PySide6.QtGui import QDoubleValidator
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFrame,
     QLineEdit,
     QScrollArea,
@@ -24,6 +23,7 @@ from paddock.desktop.pages.sessions.charts import Box, Histogram, Pairs, TrendCh
 from paddock.desktop.pages.sessions.rows import local
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, row, rule, tool_button
 from paddock.desktop.parts.blocks import EmptyState, Segments
+from paddock.desktop.parts.picture import ask_picture
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.units import GIB, percent_text
@@ -215,9 +215,7 @@ class TrendPane(QFrame):
     # -- acts ------------------------------------------------------------------------------------------------------
 
     def _ask_picture(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, tr("Save the picture"), "paddock-trend.png", "PNG (*.png)")
-        if path and not self.charts.grab().save(path if path.lower().endswith(".png") else path + ".png"):
-            self.words.setText(tr("The picture could not be written to {path}.", path=path))
+        ask_picture(self, self.charts, "paddock-trend", self._desk.failed.emit)
 
 
 def _boxes(chosen: trends.Table, metric: str, factor: float, changes: list[trends.Change]) -> list[Box]:
