@@ -73,6 +73,7 @@ def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> Co
     if problem is not None:
         raise RefusedError(problem)
     picked = chosen(levers, devices)
+    levers = _with_context(levers, shape)
     return _rows(
         facts,
         levers,
@@ -80,6 +81,13 @@ def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> Co
         place(levers, picked, shape.layers_all),
         mtp="draft-mtp" in levers.spec_types,
     )
+
+
+def _with_context(levers: Levers, shape: Shape) -> Levers:
+    """--fit makes a context that was left open as large for every slot of its own (common/fit.cpp)."""
+    if levers.context or not levers.fit or levers.unified or levers.split_mode == "tensor":
+        return levers
+    return replace(levers, context=shape.trained_context * levers.slots)
 
 
 def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], target: ContextRows) -> ContextRows:
@@ -97,7 +105,7 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
     blocks = {"draft-dflash", "draft-dspark"} & set(levers.spec_types)
     small = replace(small, draft_tokens=max(0, levers.draft_max) if blocks else 0, rollback=0)
     mtp = "draft-mtp" in levers.spec_types and shape.nextn > 0
-    sizes = Sizes.of(shape, small, context=target.sizes.context, mtp=mtp)
+    sizes = Sizes.of(shape, small, context=_context_of(levers, target), mtp=mtp)
     placement = place(small, chosen(small, devices), shape.layers_all)
     lender = Target(target.shape, target.sizes, target.weights)
     return _rows(facts, small, sizes, placement, mtp=mtp, target=lender)
@@ -111,8 +119,15 @@ def mtp_rows(model: ModelFile, levers: Levers, target: ContextRows) -> ContextRo
         raise RefusedError(problem)
     small = levers.draft or levers
     small = replace(small, draft_tokens=0, rollback=0, overrides=levers.overrides)
-    sizes = Sizes.of(facts.shape, small, context=target.sizes.context, mtp=True)
+    sizes = Sizes.of(facts.shape, small, context=_context_of(levers, target), mtp=True)
     return _rows(facts, small, sizes, target.placement, mtp=True)
+
+
+def _context_of(levers: Levers, target: ContextRows) -> int:
+    """What a second context is asked to hold: the target's cells; in a dry run what the target itself was asked for."""
+    if levers.running:
+        return target.sizes.context
+    return levers.context or target.shape.trained_context
 
 
 def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, mtp: bool,
