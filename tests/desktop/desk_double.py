@@ -207,7 +207,7 @@ class WorkspaceDouble:
     def save_profile(self, name: str, plan: Plan, expected: int | None = None, **details: Any) -> Profile:
         return saving.save_profile(self, name, plan, expected, **details)  # type: ignore[arg-type]
 
-    def open_profile(self, name: str, known: Any = ()) -> Opened:
+    def open_profile(self, name: str, known: Any = None) -> Opened:
         return open_profile(self, name, known, carry_over=False)  # type: ignore[arg-type]
 
     def import_profiles(self, text: str, name: str | None = None, hint: str = "") -> list[Profile]:

@@ -441,7 +441,7 @@ class FakeWorkspace:
     def plan_for(self, path: Any) -> Plan:
         return Plan().with_("model", str(path)).with_("ctx-size", 8192)
 
-    def open_profile(self, name: str, known: Any = ()) -> Opened:
+    def open_profile(self, name: str, known: Any = None) -> Opened:
         return open_profile(self, name, known, carry_over=False)  # type: ignore[arg-type]
 
     def save_profile(self, name: str, plan: Plan, expected: int | None = None, **details: Any) -> Profile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from paddock.engine import Engine
 from paddock.errors import AppError
 from paddock.launch.layers import origins
 from paddock.launch.model import Plan, Setting
+from paddock.launch.parsing import parse_argv
 from paddock.store import Profile
 from paddock.work import Workspace
 from paddock.work.saving import clean_name, keep_unfinished, unfinished
@@ -115,6 +117,32 @@ def test_a_model_that_moved_is_found_by_what_it_is(workspace: Workspace, model: 
     assert opened.saved.get("model") == str(model)
     assert str(new) in str(opened.notices[0])
     assert workspace.profiles.load("p").plan.get("model") == str(model)
+
+
+def test_where_all_models_are_known_nobody_looks_for_them(workspace: Workspace, model: Path, tmp_path: Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.save_profile("p", plan(model))
+    new = tmp_path / "far" / "away" / "x.gguf"
+    new.parent.mkdir(parents=True)
+    shutil.move(model, new)
+    monkeypatch.setattr(workspace, "scan", lambda *_: pytest.fail("looked for models"))
+    assert workspace.open_profile("p", [tmp_path / "gone.gguf", new]).plan.get("model") == str(new)
+    assert workspace.open_profile("p", []).plan.get("model") == str(model)
+
+
+def test_the_command_is_the_profile_s_on_every_way_to_it(workspace: Workspace, model: Path, models: Path) -> None:
+    """By file, by profile, with flags, one after the other in one process: nothing of what was before is left."""
+    other = tinymodel.write(models / "other.gguf", context=4096)
+    workspace.save_profile("A", plan(model).with_("flash-attn", "off").with_("gpu-layers", 0))
+    workspace.save_profile("B", Plan().with_("model", str(other)).with_("ctx-size", 2048))
+    expected = {("A", ()): ["-m", str(model), "-c", "1024", "-fa", "off", "-ngl", "0"],
+                ("B", ()): ["-m", str(other), "-c", "2048"], (str(model), ()): ["-m", str(model)],
+                ("A", ("-c", "5")): ["-m", str(model), "-fa", "off", "-ngl", "0", "-c", "5"]}
+    for target, flags in (*expected, *reversed(list(expected))):
+        resolved, _ = workspace.resolve(target, list(flags))
+        argv = json.loads(workspace.export(resolved, "argv"))
+        assert argv[1:] == expected[target, flags]
+        assert parse_argv(argv[1:]) == resolved
 
 
 def test_a_draft_and_a_projector_that_moved_are_found_too(workspace: Workspace, model: Path, models: Path) -> None:

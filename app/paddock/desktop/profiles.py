@@ -112,8 +112,13 @@ class ProfileDesk(QObject):
 
     def open(self, name: str) -> None:
         """Its plan becomes the plan under edit; what had to be done for that is told."""
-        known = tuple(Path(e.path) for e in self._desk.entries or [] if e.model is not None)
-        self._do(lambda: self._desk.workspace.open_profile(name, known), self.take, "open profile")
+        self._do(lambda: self._open(name), self.take, "open profile")
+
+    def _open(self, name: str) -> Opened:
+        """In a worker. The models that were found already need not be looked for again."""
+        entries = self._desk.entries
+        known = None if entries is None else [Path(e.path) for e in entries if e.model is not None]
+        return self._desk.workspace.open_profile(name, known)
 
     def take(self, opened: Opened) -> None:
         """A profile that was opened: changes are counted from what it says."""
@@ -201,7 +206,7 @@ class ProfileDesk(QObject):
 
         def work() -> Opened | None:
             back = desk.workspace.profiles.undelete(name)
-            return desk.workspace.open_profile(back.name) if desk.profile is None else None
+            return self._open(back.name) if desk.profile is None else None
 
         def done(opened: Opened | None) -> None:
             if opened is not None:
@@ -224,7 +229,7 @@ class ProfileDesk(QObject):
 
         def work() -> Opened:
             desk.workspace.profiles.revert(old.name, number)
-            return desk.workspace.open_profile(old.name)
+            return self._open(old.name)
         self._do(work, self.take, "go back")
 
     def finished(self, profile: Profile) -> Plan:
@@ -254,7 +259,7 @@ class ProfileDesk(QObject):
         def work() -> tuple[Opened, list[str]]:
             text = _read(Path(path))
             saved = desk.workspace.import_profiles(text, None, Path(path).name)
-            return desk.workspace.open_profile(saved[0].name), [p.name for p in saved]
+            return self._open(saved[0].name), [p.name for p in saved]
 
         def done(found: tuple[Opened, list[str]]) -> None:
             opened, names = found

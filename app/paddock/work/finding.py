@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.errors import AppError
-from paddock.paths import file_name
 
 if TYPE_CHECKING:
     from paddock.library import Entry
@@ -20,23 +19,30 @@ SEARCH_S = 20.0
 _MOST_NEARBY = 500
 
 
-def found_again(workspace: Workspace, path: str, identity: str, known: Iterable[Path] = ()) -> Path | None:
-    """Where the file is now; None where it is not found. Looks at `known` first, then near the old place, then in all
-    places of models. Blocks for seconds at worst; reads headers only."""
+def found_again(workspace: Workspace, path: str, identity: str, known: Sequence[Path] | None = None) -> Path | None:
+    """Where the file is now; None where it is not found. Looks near the old place, then at `known`: all files in the
+    places of models, which are looked for where that is None (seconds at worst). Reads headers only."""
     old = Path(path).expanduser()
-    for candidate in (*known, *islice(_nearby(old), _MOST_NEARBY)):
+    for candidate in (*islice(_nearby(old), _MOST_NEARBY), *_likely_first(known or (), old)):
         found = _is_it(workspace, candidate, identity)
         if found is not None:
             return found
+    if known is not None:
+        return None
     same = [e.path for e in _everywhere(workspace) if e.model is not None and e.model.identity == identity]
-    # Of several copies, the one that kept its name.
-    return min(same, key=lambda p: (p.name != old.name, str(p)), default=None)
+    return next(iter(_likely_first(same, old)), None)
 
 
-def namesakes(workspace: Workspace, path: str) -> list[Path]:
+def _likely_first(paths: Iterable[Path], old: Path) -> list[Path]:
+    """Of several copies, the one that kept its name."""
+    return sorted(paths, key=lambda p: (p.name != old.name, str(p)))
+
+
+def namesakes(workspace: Workspace, path: str, known: Sequence[Path] | None = None) -> list[Path]:
     """Files of the same name in the places of models: for one that nothing but the name is known of."""
-    name = file_name(path)
-    return sorted(e.path for e in _everywhere(workspace) if e.path.name == name)
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    files = known if known is not None else [e.path for e in _everywhere(workspace)]
+    return sorted(file for file in files if file.name == name)
 
 
 def _everywhere(workspace: Workspace) -> list[Entry]:
@@ -51,7 +57,7 @@ def _nearby(old: Path) -> Iterator[Path]:
             continue  # Never the root of a disk.
         for pattern in ("*.gguf", "*/*.gguf"):
             try:
-                yield from sorted(folder.glob(pattern), key=lambda p: (p.name != old.name, str(p)))
+                yield from _likely_first(folder.glob(pattern), old)
             except OSError:
                 continue
 

@@ -3,7 +3,7 @@ flags carried over; and what was done is said."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,14 +39,16 @@ class Opened:
     notices: tuple[Text, ...] = ()
 
 
-def open_profile(workspace: Workspace, name: str, known: Iterable[Path] = (), carry_over: bool = True) -> Opened:
+def open_profile(workspace: Workspace, name: str, known: Sequence[Path] | None = None,
+                 carry_over: bool = True) -> Opened:
     """Blocks (seconds where a file must be looked for). AppError: no such profile, or a damaged one.
 
-    `known`: model files to look at first. `carry_over`: whether flags that this engine calls otherwise are changed.
+    `known`: all model files, where they are known, so that nobody has to look for them. `carry_over`: whether flags
+    that this engine calls otherwise are changed.
     """
     profile = workspace.profiles.load(name)
     notices = list(profile.notices)
-    plan = _with_files(workspace, profile, tuple(known), notices)
+    plan = _with_files(workspace, profile, known, notices)
     layers, damaged = layers_for(workspace, plan)
     notices += damaged
     saved = layered(layers, profile.plan, profile.left_out)
@@ -72,7 +74,7 @@ def architecture_of(workspace: Workspace, plan: Plan) -> str | None:
         return None
 
 
-def _with_files(workspace: Workspace, profile: Profile, known: tuple[Path, ...], notices: list[Text]) -> Plan:
+def _with_files(workspace: Workspace, profile: Profile, known: Sequence[Path] | None, notices: list[Text]) -> Plan:
     plan = profile.plan
     identities = {**profile.files, **({"model": profile.model_identity} if profile.model_identity else {})}
     for option, identity in identities.items():
@@ -92,13 +94,13 @@ def _with_files(workspace: Workspace, profile: Profile, known: tuple[Path, ...],
                                 "models.", old=path))
     model = plan.get("model")
     if model and "model" not in identities and not Path(model).expanduser().exists():
-        notices.append(_namesake(workspace, model))
+        notices.append(_namesake(workspace, model, known))
     return plan
 
 
-def _namesake(workspace: Workspace, path: str) -> Text:
+def _namesake(workspace: Workspace, path: str, known: Sequence[Path] | None) -> Text:
     """Nothing but the name is known of the file: one of that name is told, never taken."""
-    found = namesakes(workspace, path)
+    found = namesakes(workspace, path, known)
     if not found:
         return Text("“{path}” is not there.", path=path)
     return Text("“{path}” is not there. “{other}” has the same name; whether it is the same file cannot be told.",

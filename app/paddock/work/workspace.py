@@ -280,7 +280,7 @@ class Workspace:
         """The plan's command in a shell's or program's format."""
         return resolving.export(self, plan, form, additions)
 
-    def open_profile(self, name: str, known: Sequence[Path] = ()) -> Opened:
+    def open_profile(self, name: str, known: Sequence[Path] | None = None) -> Opened:
         """A profile with its defaults, its files found again and old flags carried over; says what was done. Blocks."""
         return opening.open_profile(self, name, known)
 
