@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from paddock.report import SessionData, page, requests_csv, series_csv
+from paddock.report import SessionData, page, requests_csv, requests_jsonl, series_csv
+from paddock.units import seconds_text
 
 MIB = 1 << 20
 
@@ -109,3 +111,36 @@ def test_samples_as_csv_leave_gaps_empty() -> None:
 
 def test_the_same_session_gives_the_same_page() -> None:
     assert page([session()]) == page([session()])
+
+
+def test_clients_are_summed_up_by_program_and_endpoint_or_their_absence_is_said() -> None:
+    seen = [{"id": i, "method": "POST", "path": "/v1/chat/completions", "user_agent": "Open <WebUI>",
+             "outcome": outcome, "first_byte_s": 0.1 * i, "gap_p95_s": 0.03, "gap_longest_s": 0.1 * i, "client_wait_s": 0.0,
+             "request_text": "a secret prompt", "settings": {}}
+            for i, outcome in enumerate(("done", "done", "cancelled", "failed"), start=1)]
+    text = page([session(exchanges=seen)])
+    cells = re.findall(r"<td>(.*?)</td>", text.partition("Open &lt;WebUI&gt;")[2])
+    assert cells[:7] == ["POST /v1/chat/completions", "4", "1", "1", seconds_text(0.25), "30.0 ms", "400.0 ms"]
+    assert "a secret prompt" not in text
+    assert "No recording proxy stood in front" in page([session()])
+    assert "No recording proxy" not in text
+
+
+def test_tags_note_and_the_spread_of_many_requests_are_on_the_page() -> None:
+    many = [{"number": i, "generation_per_s": 20.0 + i % 7, "status": "done"} for i in range(40)]
+    text = page([session(tags=["night"], note="after <b>driver</b> 580", requests=many)])
+    assert "#night after &lt;b&gt;driver&lt;/b&gt; 580" in text
+    assert "Generation of each request" in text
+    assert text.count("<svg") == page([session(tags=["night"])]).count("<svg") + 1
+
+
+def test_json_lines_hold_each_request_with_its_client_and_no_text() -> None:
+    exchange = {"id": 4, "method": "POST", "path": "/completion", "status": 200, "user_agent": "curl",
+                "outcome": "done", "request_text": "hidden", "first_byte_s": 0.2}
+    models = {**exchange, "id": 5, "method": "GET", "path": "/v1/models"}
+    data = session(exchanges=[exchange, models], requests=[{"number": 1, "status": "done", "exchange": 4,
+                                                            "generated_tokens": 9}])
+    rows = [json.loads(line) for line in requests_jsonl([data]).splitlines()]
+    assert [(r["session"], r["number"], r["path"], r["http_status"], r["generated_tokens"]) for r in rows] == [
+        (7, 1, "/completion", 200, 9), (7, None, "/v1/models", 200, None)]
+    assert "hidden" not in requests_jsonl([data])

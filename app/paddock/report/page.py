@@ -7,8 +7,9 @@ from importlib import resources
 from typing import Any
 
 from paddock import __version__
+from paddock.report import clients
 from paddock.report.model import SessionData
-from paddock.report.plots import compare_plot, session_plots
+from paddock.report.plots import compare_plot, session_plots, spread_plot
 from paddock.text import Text, language
 from paddock.units import bytes_text, count_text, number_text, percent_text, rate_text, seconds_text
 
@@ -31,7 +32,10 @@ def page(sessions: Sequence[SessionData]) -> str:
 def _words() -> dict[str, str]:
     return {key: str(text) for key, text in {
         "command": Text("Command"), "model": Text("Model"), "engine": Text("Engine"), "machine": Text("Machine"),
-        "memory": Text("Memory, predicted and allocated"), "plots": Text("Over time"), "requests": Text("Requests"),
+        "memory": Text("Memory, predicted and allocated"), "plots": Text("Over time"), "clients": Text("Clients"),
+        "spread": Text("Generation of each request, tokens/s"),
+        "no_clients": Text("No recording proxy stood in front: clients, endpoints, gaps between tokens and the way "
+                           "requests ended are not known."), "requests": Text("Requests"),
         "events": Text("Events"), "differs": Text("What differs"), "results": Text("Results"),
         "figure": Text("Each dot is a request, the bar is the median."), "none": Text("No request was answered."),
         "no_plots": Text("No samples were recorded."), "predicted": Text("Predicted"), "allocated": Text("Allocated"),
@@ -46,7 +50,10 @@ def _session(s: SessionData) -> dict[str, Any]:
         "id": s.id, "model": r.get("model") or "n/a", "state": r.get("state"), "reason": s.shown(r.get("reason") or ""),
         "when": f"{r.get('start') or ''} – {r.get('end') or ''}", "command": " ".join(s.command),
         "figures": _figures(s), "facts": _facts(s), "memory": [_memory(m) for m in s.memory_rows()],
-        "plots": session_plots(s), "requests": [_request(q) for q in s.requests], "request_heads": _request_heads(),
+        "marks": " ".join((*(f"#{tag}" for tag in r.get("tags") or ()), s.shown(r.get("note") or ""))).strip(),
+        "plots": session_plots(s), "clients": clients.rows(s), "client_heads": clients.heads(),
+        "spread": spread_plot(s, "generation_per_s"),
+        "requests": [_request(q) for q in s.requests], "request_heads": _request_heads(),
         "events": [(seconds_text(e.get("t")), e.get("kind"), s.shown(_event_text(e))) for e in r.get("events") or ()],
     }
 

@@ -46,7 +46,7 @@ def session_plots(session: SessionData) -> list[tuple[str, str]]:
     for title, lines in wanted:
         told = [line for line in lines if _told(session.series.get(line.column))]
         if told:
-            out.append((title, time_plot(session.series, told)))
+            out.append((title, time_plot(session.series, told, session)))
     return out
 
 
@@ -54,8 +54,8 @@ def _told(values: Floats | None) -> bool:
     return values is not None and any(v is not None for v in values)
 
 
-def time_plot(series: Mapping[str, Floats], lines: Sequence[Line]) -> str:
-    """Lines over the session's seconds; gaps stay gaps."""
+def time_plot(series: Mapping[str, Floats], lines: Sequence[Line], session: SessionData | None = None) -> str:
+    """Lines over the session's seconds; gaps stay gaps. With the session's marks, where it is given."""
     figure, axes = _figure(9.0, 1.9)
     t = series["t"]
     for i, line in enumerate(lines):
@@ -63,10 +63,31 @@ def time_plot(series: Mapping[str, Floats], lines: Sequence[Line]) -> str:
         axes.plot(t, values, color=COLOURS[i % 6], linestyle=DASHES[i % 6], linewidth=1.1, label=line.label)
     axes.set_ylim(bottom=0)
     axes.margins(x=0)
+    if session is not None:
+        _marks(axes, session)
     axes.xaxis.set_major_formatter(lambda x, _pos: f"{int(x) // 60}:{int(x) % 60:02d}")
     if len(lines) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.05), frameon=False, labelcolor=INK, fontsize=8)
     return _svg(figure)
+
+
+def spread_plot(session: SessionData, name: str) -> str | None:
+    """A histogram of the finished requests' figures, the median as a line; None with fewer than five."""
+    values = [float(r[name]) for r in session.requests if r.get("status") == "done" and r.get(name) is not None]
+    if len(values) < 5:
+        return None
+    figure, axes = _figure(9.0, 1.6)
+    axes.hist(values, bins=min(30, max(5, len(values) // 3)), color=COLOURS[0], edgecolor=COLOURS[0], alpha=0.75)
+    axes.axvline(session.median(name), color=INK, linestyle="--", linewidth=1.2)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    return _svg(figure)
+
+
+def _marks(axes: Any, session: SessionData) -> None:
+    """Events that a person or a detector set, as fine lines."""
+    for event in session.record.get("events") or ():
+        if event.get("kind") in ("mark", "finding") and event.get("t") is not None:
+            axes.axvline(event["t"], color=INK, linestyle=":", linewidth=0.9)
 
 
 def compare_plot(sessions: Sequence[SessionData], name: str) -> str | None:
