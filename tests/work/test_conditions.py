@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from paddock.launch import Plan
+from paddock.work import previewing
 from paddock.work.conditions import disk_free, free_port, gather, port_state
 
 
@@ -60,3 +61,13 @@ def test_inherited_variables_and_config_files_are_told(tmp_path: Path) -> None:
 
 def test_free_space_is_told_for_a_folder_that_is_yet_to_be_made(tmp_path: Path) -> None:
     assert (disk_free(tmp_path / "a" / "b") or 0) > 0
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "no such host", "host.invalid"])
+@pytest.mark.parametrize("port", [None, 8080])
+def test_an_address_that_is_not_ours_breaks_no_check(host: str, port: int | None) -> None:
+    """The server says later that it cannot listen there; until then the plan can be judged."""
+    plan = Plan().with_("host", host)
+    found = previewing.conditions_of(plan if port is None else plan.with_("port", port))
+    assert found.port_free is None
+    assert port is not None or found.free_port

@@ -98,9 +98,19 @@ def reachable(endpoint: str, patience_s: float = 0.3) -> bool:
 
 
 def free_port(host: str = "127.0.0.1", preferred: int | None = None) -> int:
-    """The preferred port if it can be bound, else one that the system picks."""
+    """The preferred port if it can be bound, else one that the system picks.
+
+    For an address that is not this machine's, one that is free on loopback: it will not be listened on anyway.
+    """
     if preferred and port_state(host, preferred)[0]:
         return preferred
+    try:
+        return _any_port(host)
+    except OSError:
+        return _any_port("127.0.0.1")
+
+
+def _any_port(host: str) -> int:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
