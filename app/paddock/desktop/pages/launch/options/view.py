@@ -37,6 +37,8 @@ from paddock.desktop.pages.launch.options.groups import GroupList, GroupRow
 from paddock.desktop.pages.launch.options.helppane import WIDTH as HELP_WIDTH
 from paddock.desktop.pages.launch.options.helppane import HelpPane
 from paddock.desktop.pages.launch.options.listing import Block, OptionList
+from paddock.desktop.pages.launch.options.splitbar import HEIGHT as SPLIT_HEIGHT
+from paddock.desktop.pages.launch.options.splitbar import SplitBar
 from paddock.desktop.pages.launch.options.states import FILTERS, RowState, World, found_in_help, matches, passes, states
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.parts.basic import Label, column, panel, row, rule, tool_button
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 
 NARROW = 900
 _EXTRAS = {str(Group.CPU): (("cores", HEIGHT),), str(Group.SPECULATIVE): (("drafts", DRAFTS_HEIGHT),),
+           str(Group.MULTI_GPU): (("split", SPLIT_HEIGHT),),
            PREFIX: (("starts+", STARTS_HEIGHT),),
            ENVIRONMENT: (("add+", ADD_HEIGHT),)}
 _BY_TYPE = str(Group.SPECULATIVE)
@@ -283,6 +286,8 @@ class OptionsView(QWidget):
     def _extra(self, key: str, parent: QWidget) -> QWidget:
         if key == "cores":
             return CoresPicture(self._desk, parent)
+        if key == "split":
+            return SplitBar(self._desk, parent)
         if key == "drafts":
             return PairingDrafts(self._desk, parent)
         if key == "waiting+":
