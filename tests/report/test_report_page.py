@@ -115,8 +115,8 @@ def test_the_same_session_gives_the_same_page() -> None:
 
 def test_clients_are_summed_up_by_program_and_endpoint_or_their_absence_is_said() -> None:
     seen = [{"id": i, "method": "POST", "path": "/v1/chat/completions", "user_agent": "Open <WebUI>",
-             "outcome": outcome, "first_byte_s": 0.1 * i, "gap_p95_s": 0.03, "gap_longest_s": 0.1 * i, "client_wait_s": 0.0,
-             "request_text": "a secret prompt", "settings": {}}
+             "outcome": outcome, "first_byte_s": 0.1 * i, "gap_p95_s": 0.03, "gap_longest_s": 0.1 * i,
+             "client_wait_s": 0.0, "request_text": "a secret prompt", "settings": {}}
             for i, outcome in enumerate(("done", "done", "cancelled", "failed"), start=1)]
     text = page([session(exchanges=seen)])
     cells = re.findall(r"<td>(.*?)</td>", text.partition("Open &lt;WebUI&gt;")[2])
