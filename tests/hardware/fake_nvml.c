@@ -1,6 +1,7 @@
 /* A pretend libnvidia-ml.so.1. What it shows is chosen by environment variables:
  *
  * FAKE_NVML        two (default): a 3090 listed before a 1660, against the order of their buses;
+ *                  vgpu: a slice of a card whose memory is not told;
  *                  twins: two cards of one name; unified: a GB10 whose memory is "not supported"; mig: one card cut
  *                  in two; migempty: in MIG mode without instances; sized: like two, and every process has its size;
  *                  mismatch, notloaded: init fails
@@ -33,6 +34,7 @@ static card twins[] = {
     {"NVIDIA GeForce RTX 3090", "GPU-aaaa1111-0000-0000-0000-000000000001", "00000000:21:00.0", 24 * GIB, 4 * GIB, 0, 0, 0, 0},
     {"NVIDIA GeForce RTX 3090", "GPU-cccc3333-0000-0000-0000-000000000003", "00000000:01:00.0", 24 * GIB, 9 * GIB, 0, 0, 0, 1}};
 static card unified[] = {{"NVIDIA GB10", "GPU-dddd", "0000000F:01:00.0", 0, 0, 0, NOT_SUPPORTED, 0, 0}};
+static card slice[] = {{"NVIDIA H100L-2-24C", "GPU-ffff", "00000000:02:00.0", 0, 0, 0, NOT_SUPPORTED, 0, 0}};
 static card cut[] = {
     {"NVIDIA A100-SXM4-40GB", "GPU-eeee", "00000000:07:00.0", 40 * GIB, 0, 0, 0, 2, 0},
     {"NVIDIA A100-SXM4-40GB MIG 3g.20gb", "MIG-1111", "", 20 * GIB, 2 * GIB, 0, 0, 0, 0},
@@ -45,7 +47,7 @@ typedef struct { unsigned pid; unsigned long long used; unsigned gi, ci; } proce
 
 static const char *mode(void) { const char *m = getenv("FAKE_NVML"); return m ? m : "two"; }
 static int is(const char *m) { return strcmp(mode(), m) == 0; }
-static card *cards(void) { return is("twins") ? twins : is("unified") ? unified : is("mig") || is("migempty") ? cut : two; }
+static card *cards(void) { return is("twins") ? twins : is("unified") ? unified : is("vgpu") ? slice : is("mig") || is("migempty") ? cut : two; }
 
 static void note(const char *what) {
     const char *path = getenv("FAKE_NVML_LOG");
@@ -66,7 +68,7 @@ int nvmlShutdown(void) { note("shutdown"); return SUCCESS; }
 const char *nvmlErrorString(int code) { (void)code; return "a pretend error"; }
 int nvmlSystemGetDriverVersion(char *out, unsigned n) { snprintf(out, n, "570.00"); return SUCCESS; }
 int nvmlSystemGetCudaDriverVersion_v2(int *v) { *v = 12080; return SUCCESS; }
-int nvmlDeviceGetCount_v2(unsigned *n) { *n = is("unified") || is("mig") || is("migempty") ? 1 : 2; return SUCCESS; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = is("unified") || is("vgpu") || is("mig") || is("migempty") ? 1 : 2; return SUCCESS; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, card **h) { *h = &cards()[i]; return lost(*h) ? LOST : SUCCESS; }
 int nvmlDeviceGetName(card *c, char *out, unsigned n) { ALIVE(c); snprintf(out, n, "%s", c->name); return SUCCESS; }
 int nvmlDeviceGetUUID(card *c, char *out, unsigned n) { ALIVE(c); snprintf(out, n, "%s", c->uuid); return SUCCESS; }

@@ -269,3 +269,17 @@ def test_a_card_that_the_engine_was_not_built_for_is_pointed_out_unless_it_was_h
     install(tmp_path, CARD)
     assert "AMD" in str(survey([], drivers=[amd], environ={}).notes[0])
     assert survey([], drivers=[amd], environ={"HIP_VISIBLE_DEVICES": "-1"}).notes == survey([], drivers=[]).notes
+
+
+def test_a_small_card_beside_much_borrowed_memory_is_its_own_memory_alone(tmp_path: Path, amd: AmdGpus) -> None:
+    """An RX 6600: 8 GiB, on a machine that would lend it 16 more."""
+    install(tmp_path, CARD | {"mem_info_vram_total": f"{8 * GIB}", "mem_info_vram_used": f"{GIB}"})
+    device = survey([EngineDevice("Vulkan0", "AMD Radeon RX 6600 (RADV NAVI23)", 8 * GIB, 7 * GIB)],
+                    drivers=[amd]).devices[0]
+    assert (device.integrated, device.counted_total_bytes, device.free_bytes) == (False, 8 * GIB, 7 * GIB)
+
+
+def test_a_card_that_calls_itself_like_a_processor_s_graphics_is_a_card(tmp_path: Path, amd: AmdGpus) -> None:
+    install(tmp_path, CARD | {"gpu_metrics": metrics_of_a_card(throttle=0)})
+    device = survey([EngineDevice("ROCm0", "AMD Radeon Graphics", 24 * GIB, 20 * GIB)], drivers=[amd]).devices[0]
+    assert (device.integrated, device.shares_host, device.free_bytes) == (False, False, 18 * GIB)

@@ -120,6 +120,21 @@ answer = [device.integrated, device.total_bytes == machine.ram_total_bytes,
     assert with_driver(code, mode="unified") == [True, True, True, None, True]
 
 
+def test_a_slice_of_a_card_in_a_virtual_machine_is_no_shared_memory_even_where_the_sizes_are_equal(
+    with_driver: Driver
+) -> None:
+    code = """
+from paddock.hardware import host
+total, available, _ = host.memory()
+machine = hardware.survey([EngineDevice("CUDA0", "NVIDIA H100L-2-24C", total, total // 2)])
+device = machine.devices[0]
+reading = hardware.Readings(machine, lambda: []).read().devices[0]
+answer = [device.integrated, device.free_bytes == total // 2, machine.gpus[0].error, math.isnan(reading.used_bytes),
+          reading.temperature_c]
+"""
+    assert with_driver(code, mode="vgpu") == [False, True, None, True, 61]
+
+
 def test_a_lost_card_is_an_error_and_not_a_shared_memory(with_driver: Driver, tmp_path: Path) -> None:
     (tmp_path / "lost").touch()
     answer = with_driver(DEVICES, FAKE_NVML_LOST=str(tmp_path / "lost"))

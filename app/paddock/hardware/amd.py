@@ -20,8 +20,8 @@ from paddock.hardware.sysfs import DRM, PROC
 from paddock.text import Text
 
 _AMD = "0x1002"
-_APU_BYTES = 8 << 30
-"""A carve-out of system memory is at most this large where GTT is larger; a card's own memory is not."""
+_CARVED_BYTES = 2 << 30
+"""Processors from before gpu_metrics (Raven, Picasso) have no more carved out for them; cards of that time have."""
 _HELD = re.compile(r"drm-memory-(?:vram|gtt)")
 _IDS = (Path("/usr/share/libdrm/amdgpu.ids"), Path("/opt/amdgpu/share/libdrm/amdgpu.ids"))
 _PCIE_BLOCKS = Text("AMD's driver counts PCIe traffic for a whole second at a time: it is not asked.")
@@ -53,10 +53,10 @@ class AmdGpus:
         return found
 
     def _gpu(self, index: int, folder: Path) -> Gpu:
-        memory = self._memory(folder)
+        integrated = _integrated(folder)
+        memory = _memory(folder, integrated)
         bus = sysfs.bus_of(folder)
         generation, width = sysfs.link(folder, "max")
-        metrics = amd_metrics.read(folder / "gpu_metrics")
         return Gpu(
             index=index,
             uuid=None,
@@ -69,7 +69,7 @@ class AmdGpus:
             maker="amd",
             vram_bytes=sysfs.number(folder / "mem_info_vram_total"),
             shared_bytes=sysfs.number(folder / "mem_info_gtt_total"),
-            integrated=metrics.integrated if metrics else None,
+            integrated=integrated,
         )
 
     def _name(self, folder: Path, bus: str | None) -> str | None:
@@ -80,16 +80,7 @@ class AmdGpus:
 
     def memory(self, card: Card) -> Memory | None:
         """The card's own memory; of a part without any, its carve-out and what it may take of the host's (GTT)."""
-        return self._memory(card.handle)
-
-    @staticmethod
-    def _memory(folder: Path) -> Memory | None:
-        own, shared = _pool(folder, "vram"), _pool(folder, "gtt")
-        if own is None:
-            return None
-        if shared and own.total_bytes <= _APU_BYTES and shared.total_bytes > own.total_bytes:
-            own = Memory(own.total_bytes + shared.total_bytes, own.used_bytes + shared.used_bytes, 0)
-        return Memory(own.total_bytes, min(own.used_bytes, own.total_bytes), max(0, own.total_bytes - own.used_bytes))
+        return _memory(card.handle, bool(card.gpu.integrated))
 
     def shared(self, card: Card) -> Memory | None:
         """What the card may take of the host's memory (GTT), and what of it is in use."""
@@ -155,6 +146,25 @@ def open_amd() -> AmdGpus:
     """The files, with AMD's library beside them where it is installed and there is a card to ask about."""
     plain = AmdGpus()
     return AmdGpus(library=open_amd_smi()) if plain.cards() else plain
+
+
+def _integrated(folder: Path) -> bool:
+    """Whether it is a processor's graphics: by the form of the card's own table; by its memory where it has none."""
+    metrics = amd_metrics.read(folder / "gpu_metrics")
+    if metrics is not None:
+        return metrics.integrated
+    own, shared = _pool(folder, "vram"), _pool(folder, "gtt")
+    return own is not None and shared is not None and own.total_bytes <= _CARVED_BYTES < shared.total_bytes
+
+
+def _memory(folder: Path, integrated: bool) -> Memory | None:
+    own, shared = _pool(folder, "vram"), _pool(folder, "gtt")
+    if own is None:
+        return None
+    total, used = own.total_bytes, own.used_bytes
+    if integrated and shared is not None and shared.total_bytes > total:
+        total, used = total + shared.total_bytes, used + shared.used_bytes
+    return Memory(total, min(used, total), max(0, total - used))
 
 
 def _pool(folder: Path, kind: str) -> Memory | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,9 @@ from paddock.text import Text
 
 _SENTINEL = 1 << 60
 """Above this a byte count is a driver's "not available" (0xFFFF… in all its cut forms), never a memory."""
+_VGPU = 2
+"""nvml.h, NVML_GPU_VIRTUALIZATION_MODE_VGPU."""
+_VGPU_NAME = re.compile(r"-\d+[ABCQV]$")
 _GONE = frozenset({"NVMLError_GpuIsLost", "NVMLError_Uninitialized", "NVMLError_ResetRequired",
                    "NVMLError_GpuNotFound", "NVMLError_DriverNotLoaded"})
 _GONE_FOR_MEMORY = _GONE | {"NVMLError_Unknown"}
@@ -149,7 +153,11 @@ class Nvml:
             error=None if memory or unsupported else Text("The driver cannot read this card."),
             vram_bytes=memory.total_bytes if memory else None,
         )
-        return Card(gpu, handle, self, mig, unsupported)
+        return Card(gpu, handle, self, mig, unsupported and not self._virtual(handle, gpu.name))
+
+    def _virtual(self, handle: Any, name: str) -> bool:
+        """Whether it is a slice of a card that a hypervisor hands out (vGPU): memory of its own, seldom told."""
+        return self._call("nvmlDeviceGetVirtualizationMode", handle) == _VGPU or bool(_VGPU_NAME.search(name))
 
     def _link(self, handle: Any, name: str) -> int | None:
         value = self._call(name, handle)
