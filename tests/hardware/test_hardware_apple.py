@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from paddock.engine import EngineDevice
-from paddock.hardware import Readings, host, survey
+from paddock.hardware import Readings, apple, host, survey
 from paddock.hardware.apple import AppleGpus
 from paddock.hardware.readings import explain
 
@@ -39,8 +39,8 @@ class Mac:
 
 
 def test_memory_is_one_and_counted_once() -> None:
-    apple = AppleGpus(Mac())
-    machine = survey([METAL], drivers=[apple])
+    mac = AppleGpus(Mac())
+    machine = survey([METAL], drivers=[mac])
     device = machine.devices[0]
     assert device.integrated
     assert device.gpu is not None
@@ -51,34 +51,34 @@ def test_memory_is_one_and_counted_once() -> None:
 
 
 def test_load_and_what_graphics_hold_are_read_and_the_rest_says_why_not() -> None:
-    apple = AppleGpus(Mac())
-    machine = survey([METAL], drivers=[apple])
-    made = Readings(machine, list, open_with=lambda: ([apple], None))
+    mac = AppleGpus(Mac())
+    machine = survey([METAL], drivers=[mac])
+    made = Readings(machine, list, open_with=lambda: ([mac], None))
     reading = made.read()
     one = reading.devices[0]
     assert (one.utilisation_pct, one.shared_used_bytes) == (87, 9 * GIB)
     assert one.free_bytes == reading.ram_available_bytes
     assert one.used_bytes == reading.ram_used_bytes
     assert all(math.isnan(value) for value in (one.power_w, one.temperature_c, one.sm_clock_mhz, one.pcie_width))
-    why = explain(machine, open_with=lambda: ([apple], None))["MTL0"]
+    why = explain(machine, open_with=lambda: ([mac], None))["MTL0"]
     assert "administrator alone" in str(why["power"])
     assert "no bus" in str(why["pcie"])
 
 
 def test_programs_are_asked_no_more_than_once_a_second_and_the_slow_one_once() -> None:
-    mac, now = Mac(), [100.0]
-    apple = AppleGpus(mac, clock=lambda: now[0])
-    made = Readings(survey([METAL], drivers=[apple]), list, open_with=lambda: ([apple], None), clock=lambda: now[0])
+    programs, now = Mac(), [100.0]
+    mac = AppleGpus(programs, clock=lambda: now[0])
+    made = Readings(survey([METAL], drivers=[mac]), list, open_with=lambda: ([mac], None), clock=lambda: now[0])
     for _ in range(30):
         made.read()
         now[0] += 0.1
-    assert mac.asked.count("SPDisplaysDataType") == 1
-    assert mac.asked.count("IOAccelerator") in (3, 4)
+    assert programs.asked.count("SPDisplaysDataType") == 1
+    assert programs.asked.count("IOAccelerator") in (3, 4)
 
 
 def test_a_limit_that_the_person_set_is_what_graphics_may_take() -> None:
-    apple = AppleGpus(Mac(**{"iogpu.wired_limit_mb": b"122880\n"}))
-    assert apple.cards()[0].gpu.shared_bytes == 120 * GIB
+    mac = AppleGpus(Mac(**{"iogpu.wired_limit_mb": b"122880\n"}))
+    assert mac.cards()[0].gpu.shared_bytes == 120 * GIB
 
 
 @pytest.mark.parametrize("answers", [
@@ -86,9 +86,9 @@ def test_a_limit_that_the_person_set_is_what_graphics_may_take() -> None:
     {"SPDisplaysDataType": b'{"SPDisplaysDataType": 7}'},
     {"SPDisplaysDataType": b'{"SPDisplaysDataType": [{"_name": "AMD Radeon Pro 5500M"}, 3]}'}])
 def test_a_profile_without_an_apple_part_is_no_card(answers: dict[str, bytes | None]) -> None:
-    apple = AppleGpus(Mac(**answers))
-    assert apple.cards() == []
-    device = survey([METAL], drivers=[apple]).devices[0]
+    mac = AppleGpus(Mac(**answers))
+    assert mac.cards() == []
+    device = survey([METAL], drivers=[mac]).devices[0]
     assert device.gpu is None
     assert device.total_bytes == min(96 * GIB, host.memory()[0])
 
@@ -97,8 +97,27 @@ def test_a_profile_without_an_apple_part_is_no_card(answers: dict[str, bytes | N
                                   plistlib.dumps({"a": 1}), plistlib.dumps([{"PerformanceStatistics": {}}]),
                                   plistlib.dumps([{"PerformanceStatistics": {"Device Utilization %": "x"}}])])
 def test_statistics_that_cannot_be_read_are_gaps(told: bytes | None) -> None:
-    apple = AppleGpus(Mac(IOAccelerator=told))
-    made = Readings(survey([METAL], drivers=[apple]), list, open_with=lambda: ([apple], None))
+    mac = AppleGpus(Mac(IOAccelerator=told))
+    made = Readings(survey([METAL], drivers=[mac]), list, open_with=lambda: ([mac], None))
     one = made.read().devices[0]
     assert math.isnan(one.utilisation_pct)
     assert math.isnan(one.shared_used_bytes)
+
+
+def test_the_machine_s_description_is_asked_for_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def told(argv: Sequence[str]) -> bytes | None:
+        asked.append(tuple(argv))
+        return DISPLAYS if "SPDisplaysDataType" in argv else b"1073741824"
+
+    apple._profile.cache_clear()
+    monkeypatch.setattr(apple, "_run", told)
+    for _ in range(3):
+        assert len(AppleGpus().cards()) == 1
+    apple._profile.cache_clear()
+    assert sum("SPDisplaysDataType" in argv for argv in asked) == 1
+
+
+def test_a_program_that_is_not_there_tells_nothing() -> None:
+    assert apple._run(("/no/such/program",)) is None

@@ -8,6 +8,7 @@ and to root alone. Not checked on such a machine by us.
 
 from __future__ import annotations
 
+import functools
 import json
 import plistlib
 import subprocess
@@ -33,7 +34,19 @@ Run = Callable[[Sequence[str]], bytes | None]
 
 
 def run_program(argv: Sequence[str]) -> bytes | None:
-    """What a program of the system prints; None where it is not there, fails, or takes too long."""
+    """What a program of the system prints; None where it is not there, fails, or takes too long.
+
+    The description of the machine takes a second and never changes: it is asked for once in a process.
+    """
+    return _profile() if tuple(argv) == _PROFILE else _run(argv)
+
+
+@functools.cache
+def _profile() -> bytes | None:
+    return _run(_PROFILE)
+
+
+def _run(argv: Sequence[str]) -> bytes | None:
     try:
         done = subprocess.run(list(argv), capture_output=True, timeout=_PATIENCE_S, check=False,
                               stdin=subprocess.DEVNULL)
