@@ -12,6 +12,7 @@ from paddock.hardware.model import DeviceReading, Reading
 from paddock.server import Exit, State
 from paddock.session import Event, Recorder, Sample
 from paddock.session.detectors import DetectorWatch, Finding, View
+from paddock.session.proxy.record import Exchange
 from paddock.text import Text
 
 NAN = sim.NAN
@@ -151,3 +152,14 @@ def test_reasons_for_lowered_clocks_are_kept_once_a_reading(watch: DetectorWatch
 def test_a_driver_that_tells_no_reasons_leaves_none(watch: DetectorWatch, script: Script) -> None:
     feed(watch, 1, 6, None)
     assert script.views[-1].throttles == {}
+
+
+def test_exchanges_of_the_proxy_reach_the_detectors_and_lost_prompts_become_events(
+        watch: DetectorWatch, script: Script, rows: list[Any]) -> None:
+    for number, reused in enumerate(("first", "same", "changed:400", "lost:900")):
+        watch.on_exchange(Exchange(number, "", "POST", "/completion", "127.0.0.1", reused=reused, outcome="done",
+                                   prompt_tokens=1000, cached_tokens=3))
+    watch.on_exchange(Exchange(9, "", "POST", "/completion", "127.0.0.1"))
+    feed(watch, 1, 4)
+    assert [e.id for e in script.views[-1].exchanges] == [0, 1, 2, 3]
+    assert [(e.data["exchange"], e.data["missed"]) for e in told(rows, "cache")] == [(2, False), (3, True)]

@@ -12,7 +12,8 @@ import runsim as sim
 from runsim import GIB, IDLE, LOADING, MIB, READ, SLEEPING, WRITE, Life, Span
 
 from paddock.session.detectors import DETECTORS, Expectation, View, findings_of
-from paddock.session.model import Event, Request, SlotSample
+from paddock.session.model import Request, SlotSample
+from paddock.session.proxy.record import Exchange
 from paddock.session.series import Series
 
 SLOW = replace(WRITE, speed=20.0)
@@ -199,10 +200,10 @@ def _full_context() -> Life:
     return started(sim.plan(past=())).live(replace(WRITE, context=(7000.0, 8100.0)))
 
 
-def _exchanges(**data: float) -> Life:
+def _exchanges(**data: Any) -> Life:
     life = started()
-    life.events += [Event(1.0 + i, "exchange", "POST /v1/chat/completions", {"user_agent": "curl/8", **data})
-                    for i in range(5)]
+    life.exchanges += [Exchange(i, "", "POST", "/v1/chat/completions", "127.0.0.1", "curl/8", outcome="done", **data)
+                       for i in range(5)]
     return life.live(IDLE)
 
 

@@ -15,6 +15,7 @@ from paddock.hardware.model import DeviceReading, Reading
 from paddock.session.detectors import Expectation, View
 from paddock.session.memory import ActualMemory, Buffer
 from paddock.session.model import Event, Request, Sample, SlotSample
+from paddock.session.proxy.record import Exchange
 from paddock.session.recorder import sample_columns
 from paddock.session.series import Series
 
@@ -72,6 +73,7 @@ class Life:
         self.series = Series()
         self.requests: list[Request] = []
         self.events: list[Event] = []
+        self.exchanges: list[Exchange] = []
         self.throttles: dict[str, list[tuple[float, tuple[str, ...]]]] = {name: [] for name in cards}
         self.now, self.ready_t = 0.0, NAN
         self._task = 0
@@ -151,7 +153,7 @@ class Life:
 
     def _look(self, span: Span) -> View:
         return View(now=self.now, series=_Until(self.series, self.now), ready_t=self.ready_t, sample=self._sample,
-                    requests=[replace(r) for r in self.requests], events=list(self.events), memory=self.memory,
+                    requests=[replace(r) for r in self.requests], events=list(self.events), memory=self.memory, exchanges=list(self.exchanges),
                     plan=self.plan, throttles={n: list(rows[-120:]) for n, rows in self.throttles.items()})
 
 

@@ -12,7 +12,7 @@ from paddock.errors import AppError
 from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor, router
 from paddock.server.cancelling import cancelling
 from paddock.server.router import RouterModel
-from paddock.session.proxy import RecordingProxy
+from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.text import Text
 from paddock.work import fit_log, ledger
 from paddock.work.fit_log import FitOutcome
@@ -181,10 +181,15 @@ class Run:
         own word, for this session. AppError where the port cannot be had.
         """
         if self.proxy is None:
-            proxy = RecordingProxy(self.url, self.recorder.exchange, port, keep_texts=keep_texts)
+            proxy = RecordingProxy(self.url, self._exchanged, port, keep_texts=keep_texts)
             proxy.start()
             self.proxy = proxy
         return self.proxy.url
+
+    def _exchanged(self, exchange: Exchange) -> None:
+        self.recorder.exchange(exchange)
+        if self.detectors is not None:
+            self.detectors.on_exchange(exchange)
 
     def close_proxy(self) -> None:
         """End the proxy; streams that are open through it are cut."""

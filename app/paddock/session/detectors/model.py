@@ -11,6 +11,7 @@ import numpy as np
 
 from paddock.session.memory import ActualMemory
 from paddock.session.model import Event, Request, Sample
+from paddock.session.proxy.record import Exchange
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class View:
     events: Sequence[Event] = ()
     memory: ActualMemory = field(default_factory=ActualMemory)
     plan: Expectation = field(default_factory=Expectation)
+    exchanges: Sequence[Exchange] = ()
+    """The newest that the recording proxy saw to their end."""
     throttles: Mapping[str, Sequence[tuple[float, tuple[str, ...]]]] = field(default_factory=dict)
     """By device: (t, reasons that hold its clocks down) of the last minute's readings, where the driver tells."""
 

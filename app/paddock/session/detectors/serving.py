@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 
 from paddock.session.detectors.model import Edits, Finding, View
-from paddock.session.model import Event
+from paddock.session.proxy.record import Exchange
 from paddock.text import Text
 from paddock.units import count_text, number_text, percent_text, seconds_text
 
@@ -81,36 +81,34 @@ def context_nearly_full(view: View) -> Finding | None:
     return None
 
 
-def _streams(view: View) -> list[Event]:
+def _streams(view: View) -> list[Exchange]:
     """The newest exchanges of the recording proxy that took long enough to tell something."""
-    found = [e for e in view.events if e.kind == "exchange" and (e.data.get("total_s") or 0) >= _LONG_STREAM_S]
-    return found[-_STREAMS:]
+    return [e for e in view.exchanges if (e.total_s or 0.0) >= _LONG_STREAM_S][-_STREAMS:]
 
 
 def slow_client(view: View) -> Finding | None:
     """A client takes the text more slowly than the server gives it (seen by the recording proxy)."""
     rows = _streams(view)
-    slow = [e for e in rows if (e.data.get("client_wait_s") or 0.0) >= _SLOW_SHARE * e.data["total_s"]]
+    slow = [e for e in rows if e.client_wait_s >= _SLOW_SHARE * (e.total_s or 0.0)]
     if len(slow) < 2 or len(slow) * 2 < len(rows):
         return None
-    waited = sum(e.data["client_wait_s"] for e in slow)
-    total = sum(e.data["total_s"] for e in slow)
+    waited = sum(e.client_wait_s for e in slow)
+    total = sum(e.total_s or 0.0 for e in slow)
     return Finding("slow_client", Text("A client takes the text more slowly than it comes."),
                    Text("In {count} of the last {all} streams the server waited {waited} of {total} for {client}.",
                         count=len(slow), all=len(rows), waited=seconds_text(waited), total=seconds_text(total),
-                        client=slow[-1].data.get("user_agent") or slow[-1].data.get("client") or Text("the client")),
+                        client=slow[-1].user_agent or slow[-1].client),
                    Text("Look at the client and the network between: the server is not the brake."))
 
 
 def bursty(view: View) -> Finding | None:
     """Tokens come in bursts with long holes between (seen by the recording proxy)."""
     rows = _streams(view)
-    holes = [e for e in rows if (e.data.get("gap_longest_s") or 0.0) >= max(
-        _BURST_GAP_S, _BURST_TIMES * (e.data.get("gap_median_s") or 0.0))]
+    holes = [e for e in rows if (e.gap_longest_s or 0.0) >= max(_BURST_GAP_S, _BURST_TIMES * (e.gap_median_s or 0.0))]
     if len(holes) < 3:
         return None
-    longest = max(e.data["gap_longest_s"] for e in holes)
-    median = statistics.median(e.data.get("gap_median_s") or 0.0 for e in holes)
+    longest = max(e.gap_longest_s or 0.0 for e in holes)
+    median = statistics.median(e.gap_median_s or 0.0 for e in holes)
     return Finding("bursty", Text("The text comes in bursts."),
                    Text("In {count} of the last {all} streams the text stood still for up to {longest}; the usual time "
                         "between two pieces is {median}.", count=len(holes), all=len(rows),

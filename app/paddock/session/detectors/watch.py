@@ -14,6 +14,8 @@ from paddock.session.detectors.model import Expectation, Finding, View
 from paddock.session.detectors.reuse import Reuse, ReuseLog
 from paddock.session.log import LogParser
 from paddock.session.model import Event, Sample
+from paddock.session.proxy.record import Exchange
+from paddock.session.proxy.reuse import CHANGED, LOST, reuse_words
 from paddock.session.recorder import Recorder, Snapshot
 
 EVERY_S = 2.0
@@ -21,7 +23,7 @@ _TWICE = 2
 """Found so often in a row it is no accident of one moment."""
 _GONE_S = 20.0
 """Not seen for so long it is over: a pause between two requests ends nothing."""
-_KEEP_THROTTLES = 120
+_KEEP_THROTTLES, _KEEP_EXCHANGES = 120, 20
 _PROMPT_LINES = ("processing task", "new prompt", "cached n_tokens")
 
 
@@ -55,6 +57,7 @@ class DetectorWatch:
         self._looked_t = -math.inf
         self._reading_t = math.nan
         self._parser, self._reuse = LogParser(), ReuseLog(self._reused)
+        self._exchanges: deque[Exchange] = deque(maxlen=_KEEP_EXCHANGES)
 
     @property
     def expectation(self) -> Expectation:
@@ -89,6 +92,17 @@ class DetectorWatch:
         if any(part in line.text for part in _PROMPT_LINES):
             for fact in self._parser.feed(line):
                 self._reuse.fact(fact)
+
+    def on_exchange(self, exchange: Exchange) -> None:
+        """What the recording proxy tells, from its thread: the slow streams, and prompts that the cache had lost."""
+        if exchange.outcome == "active":
+            return
+        self._exchanges.append(exchange)
+        words = reuse_words(exchange.reused, exchange.cached_tokens)
+        if words is not None and exchange.reused is not None and exchange.reused.startswith((LOST, CHANGED)):
+            self._recorder.event("cache", str(words), exchange=exchange.id, reused=exchange.reused,
+                                 prompt_tokens=exchange.prompt_tokens, cached_tokens=exchange.cached_tokens,
+                                 missed=exchange.reused.startswith(LOST))
 
     def _reused(self, found: Reuse) -> None:
         moment = found.t - self._recorder.t0
@@ -136,7 +150,7 @@ class DetectorWatch:
         ready_t = 0.0 if self._foreign else _ready_t(snapshot)
         return View(
             now=now, series=self._recorder.series, ready_t=ready_t, sample=snapshot.sample, requests=snapshot.requests,
-            events=snapshot.events, memory=snapshot.memory, plan=self.expectation,
+            events=snapshot.events, exchanges=tuple(self._exchanges), memory=snapshot.memory, plan=self.expectation,
             throttles={name: tuple(rows) for name, rows in self._throttles.items()})
 
     def _keep_throttles(self, sample: Sample) -> None:

@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp import web
 
 from paddock.session.proxy.record import Exchange, Reader, read_settings
+from paddock.session.proxy.reuse import PromptMemory
 
 BODY_LIMIT = 256 << 20
 HOP = frozenset(("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
@@ -31,6 +32,7 @@ class Relay:
         self._keep_texts = keep_texts
         self._sink, self._clock = sink, clock
         self._numbers = itertools.count(1)
+        self._prompts = PromptMemory()
         self._session: aiohttp.ClientSession | None = None
 
     def app(self) -> web.Application:
@@ -79,6 +81,7 @@ class Relay:
                                                 "type": "unavailable_error", "code": 502}}, status=502)
         finally:
             reader.end(self._clock() - start)
+            self._prompts.explain(body, exchange)
             self._sink(exchange)
         return response
 

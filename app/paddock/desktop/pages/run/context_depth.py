@@ -153,7 +153,9 @@ def _round_up(value: float) -> float:
 
 def cache_words(events: Sequence[Event], requests: Sequence[Any]) -> str:
     """The last prompts: how much came from the cache, and why the rest was read, the newest first."""
-    why = {e.data.get("task"): e.text for e in events if e.kind == "cache"}
+    found = [e for e in events if e.kind == "cache"]
+    why = {e.data["task"]: e.text for e in found if "task" in e.data}
+    by_client = {e.data["exchange"]: e.text for e in found if "exchange" in e.data}
     lines = []
     for request in reversed(requests[-_CACHE_LINES:]):
         if request.prompt_tokens is None or request.cached_tokens is None:
@@ -162,7 +164,8 @@ def cache_words(events: Sequence[Event], requests: Sequence[Any]) -> str:
         said = tr("{number}: {cached} of {total} from the cache, {percent}.", number=str(request.number),
                   cached=count_text(request.cached_tokens), total=count_text(request.prompt_tokens),
                   percent=percent_text(share))
-        lines.append(f"{said} {why.get(request.task, '')}".strip())
+        # What the client's own earlier prompts say comes last: it is the surer word.
+        lines.append(" ".join(w for w in (said, why.get(request.task), by_client.get(request.exchange)) if w))
     return "\n".join(lines)
 
 
