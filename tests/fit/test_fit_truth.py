@@ -10,11 +10,16 @@ from paddock.fit.answers import answer
 from paddock.launch import parse_argv
 
 MIB = 1 << 20
-DEVICES = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * MIB} for name in ("RPC0", "RPC1")]
+KINDS = ["real", "spec", "toy", "shape", "hand", "defs", "more", "wide", "drafts", "mtp", "three"]
+"""The sets of rows: of models, and of what was tried with them (wide: every lever; three: three devices)."""
+
+
 def answered(truth: Any, row: dict[str, Any]) -> dict[str, Any]:
     args = row["args"]
     draft = truth.model(args[args.index("-md") + 1]) if "-md" in args else None
-    return answer({"id": 1, "devices": DEVICES}, truth.model(row["model"]), parse_argv(["--no-repack", *args]), draft)
+    names = [f"RPC{i}" for i in range(row.get("devices", 2))]
+    devices = [{"name": name, "kind": "rpc", "total": 24105 * MIB, "free": 24105 * MIB} for name in names]
+    return answer({"id": 1, "devices": devices}, truth.model(row["model"]), parse_argv(["--no-repack", *args]), draft)
 
 
 def differences(row: dict[str, Any], found: dict[str, Any], terms: tuple[str, ...]) -> list[str]:
@@ -33,7 +38,11 @@ def differences(row: dict[str, Any], found: dict[str, Any], terms: tuple[str, ..
     return out
 
 
-@pytest.mark.parametrize("kind", ["real", "spec", "toy", "shape", "hand", "defs", "more"])
+def test_every_row_belongs_to_a_set_that_is_tried(truth: Any) -> None:
+    assert {row["set"] for row in truth.rows} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_weights_and_caches_are_those_of_the_dry_run_to_the_byte(truth: Any, kind: str) -> None:
     wrong: list[str] = []
     for row in truth.rows:

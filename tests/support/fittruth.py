@@ -19,7 +19,7 @@ class Truth:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rows: list[dict[str, Any]] = []
-        for name in ("truth", "more"):
+        for name in ("truth", "more", "wide"):
             with tarfile.open(DATA / f"{name}.tar.xz") as archive:
                 archive.extractall(folder, filter="data")
             self.rows += [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
