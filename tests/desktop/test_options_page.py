@@ -313,6 +313,18 @@ def test_a_path_is_looked_for(view: OptionsView, planned: Desk, monkeypatch: pyt
     assert [s.value for s in planned.plan.all("lora")] == ["/m/p.gguf", "/m/p.gguf"]
 
 
+def test_a_pasted_path_loses_its_quotes(view: OptionsView, planned: Desk) -> None:
+    made = row_of(view, "mmproj").editor
+    made.line.setText(' "D:\\a b\\p.gguf" ')
+    made.commit()
+    assert planned.plan.get("mmproj") == "D:\\a b\\p.gguf"
+    planned.edit(planned.plan.with_("lora", "/m/x.gguf"))
+    lora = row_of(view, "lora").editor
+    lora.fields[0].setText("'/m/a b.gguf'")
+    lora._commit()
+    assert [s.value for s in planned.plan.all("lora")] == ["/m/a b.gguf"]
+
+
 def test_a_range_needs_both_ends(view: OptionsView, planned: Desk) -> None:
     planned.edit(planned.plan.with_("control-vector", "/m/v.gguf"))
     made = row_of(view, "control-vector-layer-range")

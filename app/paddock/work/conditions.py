@@ -14,10 +14,10 @@ import psutil
 
 from paddock.launch.containers import seen_from_here
 from paddock.launch.model import Conditions, Plan
+from paddock.work.filesystems import file_system
 from paddock.work.standing import cached_fraction, standing
 
 _VARIABLES = ("LLAMA_", "GGML_", "CUDA_", "HIP_", "HSA_", "ROCR_", "ONEAPI_", "ZE_", "SYCL_", "HF_TOKEN", "MTMD_")
-_REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "9p", "afs", "ceph", "fuse.rclone", "davfs"}
 _PATH_OPTIONS = (
     "model", "spec-draft-model", "model-draft", "mmproj", "lora", "control-vector", "grammar-file", "json-schema-file",
     "chat-template-file", "api-key-file", "ssl-key-file", "ssl-cert-file", "models-dir", "models-preset",
@@ -31,7 +31,7 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
     model = os.path.expanduser(seen_from_here(plan, plan.get("model") or "")) or None
     missing = [v for s in plan if s.option in _PATH_OPTIONS for v in s.values
                if v and not Path(seen_from_here(plan, v)).expanduser().exists()]
-    file_system = _file_system(model) if model and Path(model).exists() else None
+    kind, remote = file_system(model) if model and Path(model).exists() else (None, None)
     free, holder = port_state(host or "127.0.0.1", port) if port else (None, None)
     machine = standing()
     return Conditions(
@@ -40,8 +40,8 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
         missing_paths=tuple(missing),
         port_free=free,
         port_holder=holder,
-        file_system=file_system,
-        remote_file_system=None if file_system is None else file_system in _REMOTE,
+        file_system=kind,
+        remote_file_system=remote,
         load_1min=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         memlock_bytes=_memlock(),
         environment={k: v for k, v in env.items() if k.startswith(_VARIABLES)},
@@ -51,7 +51,7 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
         cards=machine.cards,
         iommu=machine.iommu,
         numa_balancing=machine.numa_balancing,
-        cached_fraction=cached_fraction(Path(model)) if model and file_system and plan.get("numa") else None,
+        cached_fraction=cached_fraction(Path(model)) if model and kind and plan.get("numa") else None,
     )
 
 
@@ -114,20 +114,6 @@ def _any_port(host: str) -> int:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
-
-
-def _file_system(path: str) -> str | None:
-    real = os.path.realpath(path)
-    best = ""
-    kind = None
-    try:
-        for part in psutil.disk_partitions(all=True):
-            if (real == part.mountpoint or real.startswith(part.mountpoint.rstrip("/\\") + os.sep)) and len(
-                part.mountpoint) >= len(best):
-                best, kind = part.mountpoint, part.fstype
-    except OSError:
-        return None
-    return kind or None
 
 
 def _memlock() -> int | None:

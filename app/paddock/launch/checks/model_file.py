@@ -151,7 +151,8 @@ def remote_file(q: Question) -> Iterator[Issue]:
         yield warning("mapped-over-network", "load-mode",
                       Text("The model lies on a network file system ({name}) and would be mapped: loading can take "
                            "many times longer.", name=q.conditions.file_system or "?"),
-                      Text("Use -lm none."), (("load-mode", ("none",)),))
+                      Text("Use -lm none, or copy the model to a disk of this machine."),
+                      (("load-mode", ("none",)),))
 
 
 def locked_memory(q: Question) -> Iterator[Issue]:
@@ -197,4 +198,5 @@ def windows_paths(q: Question) -> Iterator[Issue]:
             yield warning("windows-path", setting.option,
                           Text("Older builds on Windows cannot open a path with letters beyond English ones: {path}",
                                path=setting.value),
-                          Text("Take a newer engine, or a folder with plain letters."))
+                          Text("Take a newer engine, or a folder with plain letters; a junction to this one "
+                               "(mklink /J) will do."))

@@ -17,6 +17,7 @@ from paddock.desktop.parts.basic import button, column, row, tool_button
 from paddock.desktop.tr import tr
 from paddock.launch.catalogue import Group, Kind
 from paddock.launch.model import Setting
+from paddock.paths import as_typed
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -163,7 +164,7 @@ class RepeatEditor(Editor):
     def _commit(self) -> None:
         if self._filling:
             return
-        texts = [line.text().strip() for line in self.fields]
+        texts = [as_typed(line.text()) if self._paths else line.text().strip() for line in self.fields]
         if self._blank and texts and texts[-1]:
             self._blank = False
         values = [t for t in texts if t]
