@@ -160,6 +160,18 @@ def test_a_host_goes_into_the_plan_and_out_of_it(qtbot: Any, rpc: RpcSection, de
     assert desk.plan.get("rpc") is None
 
 
+def test_the_button_that_was_pressed_keeps_the_focus(qtbot: Any, rpc: RpcSection) -> None:
+    rpc.address.setText("gpubox")
+    press(qtbot, rpc, "Add")
+    rpc.activateWindow()
+    button = next(b for b in rpc.findChildren(QAbstractButton) if b.accessibleName() == "Use gpubox:50052 in the plan")
+    button.setFocus()
+    qtbot.waitUntil(button.hasFocus)
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: any(b.hasFocus() and b.accessibleName() == "Take gpubox:50052 out of the plan"
+                                for b in rpc.findChildren(QAbstractButton)))
+
+
 class ServerDouble:
     """A server of ours that comes up, or does not."""
 

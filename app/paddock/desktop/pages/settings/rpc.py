@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.settings.lending import Lending
@@ -34,6 +34,8 @@ class RpcSection(QWidget):
         self._desk = desk
         self._found: dict[str, Probe] = {}
         self._asking: set[str] = set()
+        self._buttons: dict[str, QAbstractButton] = {}
+        self._shown_in_plan: list[str] = []
         warning = QWidget()
         sign = IconLabel("triangle-alert", 16, "warn", says=tr("Warning"))
         words = row(sign, Label(str(WARNING), "note", wrap=True), gap=8)
@@ -71,11 +73,15 @@ class RpcSection(QWidget):
 
     @Slot(object)
     def _plan_changed(self, _plan: object) -> None:
-        self.refresh()
+        if self._in_plan() != self._shown_in_plan:
+            self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """The kept addresses, and what was found when they were asked."""
+        """The kept addresses, and what was found when they were asked. The button that had the focus keeps it."""
+        held = next((name for name, one in self._buttons.items() if one.hasFocus()), None)
+        self._buttons = {}
+        self._shown_in_plan = self._in_plan()
         empty_layout(self._list)
         kept = self._desk.workspace.rpc.kept
         if not kept:
@@ -84,6 +90,8 @@ class RpcSection(QWidget):
         for name in kept:
             self._list.addWidget(self._host(name))
             self._list.addWidget(rule())
+        if held in self._buttons:
+            self._buttons[held].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _host(self, name: str) -> QWidget:
         found = self._found.get(name)
@@ -98,11 +106,11 @@ class RpcSection(QWidget):
             parts += [Label(str(found.hint), "note", "text2", wrap=True)] if found.hint is not None else []
         used = name in self._in_plan()
         ask = button(tr("Ask"), None, partial(self._ask, name), small=True, name=tr("Ask {host}", host=name))
-        ask.setEnabled(name not in self._asking)
         use = button(tr("Take out of the plan") if used else tr("Use in the plan"), None, partial(self._use, name),
                      small=True, name=tr("Take {host} out of the plan", host=name) if used
                      else tr("Use {host} in the plan", host=name))
         forget = tool_button("trash-2", tr("Forget {host}", host=name), partial(self._forget, name))
+        self._buttons |= {f"ask {name}": ask, f"use {name}": use, f"forget {name}": forget}
         made = QWidget()
         whole = row(sign, column(*parts, gap=1), ask, use, forget, gap=8, margins=(0, 8, 0, 8))
         for one in (sign, ask, use, forget):
@@ -142,6 +150,8 @@ class RpcSection(QWidget):
         self._desk.settingsChanged.emit()
 
     def _ask(self, name: str) -> None:
+        if name in self._asking:
+            return
         engine, hosts = self._desk.engine(), self._desk.workspace.rpc
         self._asking.add(name)
         self.refresh()
