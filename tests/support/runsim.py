@@ -152,9 +152,11 @@ class Life:
         return Reading(self.now, 20.0, 8.0 * GIB, 24.0 * GIB, 0.0, 110.0, 2.0 * GIB, cards)
 
     def _look(self, span: Span) -> View:
-        return View(now=self.now, series=_Until(self.series, self.now), ready_t=self.ready_t, sample=self._sample,
-                    requests=[replace(r) for r in self.requests], events=list(self.events), memory=self.memory, exchanges=list(self.exchanges),
-                    plan=self.plan, throttles={n: list(rows[-120:]) for n, rows in self.throttles.items()})
+        return View(
+            now=self.now, series=_Until(self.series, self.now), ready_t=self.ready_t, sample=self._sample,
+            requests=[replace(r) for r in self.requests], events=list(self.events), memory=self.memory,
+            exchanges=list(self.exchanges), plan=self.plan,
+            throttles={n: list(rows[-120:]) for n, rows in self.throttles.items()})
 
 
 @dataclass(frozen=True)
