@@ -17,7 +17,7 @@ from paddock.text import Text
 from paddock.units import bytes_text
 from paddock.work.foretelling import ram_speed
 from paddock.work.others import Others, holders_of, others_of, untold_of
-from paddock.work.previewing import budgets_of, given_of
+from paddock.work.previewing import as_read, budgets_of, given_of
 
 if TYPE_CHECKING:
     from paddock.work import Preview, Workspace
@@ -51,10 +51,11 @@ def what_if(workspace: Workspace, preview: Preview, cancelled: Callable[[], bool
     plan, before, model, machine = preview.plan, preview.estimate, preview.model, preview.machine
     if before is None or model is None or before.verdict is Verdict.CANT_TELL:
         return WhatIf(plan, others=Others(holders_of(machine), (), untold_of(machine)))
+    plan = as_read(plan, preview.engine)
     budgets = budgets_of(machine)
     given = given_of(workspace, preview)
     speeds = bandwidths(budgets, ram_speed(workspace.paths, measure=False))
-    found = WhatIf(plan, fit.fixes(model, plan, budgets, before, speeds=speeds, **given))
+    found = WhatIf(preview.plan, fit.fixes(model, plan, budgets, before, speeds=speeds, **given))
     if cancelled():
         return found
     found = replace(found, others=others_of(machine, model, plan, budgets, before, given))

@@ -132,6 +132,8 @@ class _Search:
         best = plan, first
         if first.rejected is not None or not first.devices or _all_on(first):
             return best
+        if Levers.of(plan).split_mode == "tensor":
+            return best  # there layers do not lie on devices
         try:
             problem = _Problem(self, plan, Levers.of(plan))
         except RefusedError:

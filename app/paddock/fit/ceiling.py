@@ -206,7 +206,7 @@ def read_per_token(model: ModelFile, plan: Plan, budgets: Sequence[Budget], dept
     placement = place(levers, chosen(levers, available(budgets)), shape.layers_all)
     index = facts.index("draft-mtp" in levers.spec_types)
     found = _weights(index, placement, Weights(index, placement, levers), shape)
-    sizes = Sizes.of(shape, levers)
+    sizes = Sizes.of(shape, estimator.with_open_context(levers, shape))
     for part in parts(shape, sizes):
         device = placement.layer_device[part.layer] if sizes.kv_offload else HOST
         found[device] = found.get(device, 0.0) + part.nbytes * _touched(shape, sizes, part.kind, part.layer, depth)

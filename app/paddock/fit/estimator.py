@@ -73,7 +73,7 @@ def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> Co
     if problem is not None:
         raise RefusedError(problem)
     picked = chosen(levers, devices)
-    levers = _with_context(levers, shape)
+    levers = with_open_context(levers, shape)
     return _rows(
         facts,
         levers,
@@ -83,7 +83,7 @@ def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> Co
     )
 
 
-def _with_context(levers: Levers, shape: Shape) -> Levers:
+def with_open_context(levers: Levers, shape: Shape) -> Levers:
     """--fit makes a context that was left open as large for every slot of its own (common/fit.cpp)."""
     if levers.context or not levers.fit or levers.unified or levers.split_mode == "tensor":
         return levers

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paddock.fit.estimator import cant_tell, known
+from paddock.fit.estimator import cant_tell, known, with_open_context
 from paddock.fit.levers import Levers, Override, canonical
 from paddock.fit.memory import Sizes, parts
 from paddock.fit.model import Budget
@@ -203,7 +203,7 @@ def placement_map(model: ModelFile, plan: Plan, budgets: Sequence[Budget]) -> Pl
     weights = Weights(index, placement, levers)
     filling = _Filling(index, weights, placement)
     filling.weigh()
-    filling.cache(facts.shape, Sizes.of(facts.shape, levers))
+    filling.cache(facts.shape, Sizes.of(facts.shape, with_open_context(levers, facts.shape)))
     used = {d.row for d in devices}
     rows = [MapRow(b.name, b.description, i in used) for i, b in enumerate(budgets)]
     start = next((i for i, d in enumerate(placement.layer_device) if d != HOST), len(placement.layer_device))

@@ -16,14 +16,18 @@ from paddock.fit.memory import parts
 from paddock.fit.model import Budget, DeviceEstimate, Estimate, Known, Term, Verdict
 from paddock.fit.overheads import driver_term, host_terms, projector_terms
 from paddock.fit.placement import HOST, Device, RefusedError, available
+from paddock.fit.tensor_mode import divided
 from paddock.gguf.model import Kind, ModelFile
 from paddock.launch.model import Plan
 from paddock.text import Text
-from paddock.units import MIB
+from paddock.units import MIB, count_text
 
 BACKEND_BAND = {"cuda": 0.03, "rocm": 0.03, "sycl": 0.03, "vulkan": 0.10, "metal": 0.10}
 """Part of compute by which a backend may differ from the replay (memory-model 3.7: judgement); RPC and CPU: checked."""
 HOST_MARGIN = 1024 * MIB
+SPILL_MARGIN = 512 * MIB
+"""More margin where a driver spills: reports tell of it within a few hundred MiB of the limit."""
+_SPILLING = frozenset({"cuda", "rocm", "hip", "vulkan", "sycl"})
 _NOT_MODELS = {
     Kind.PROJECTOR: Text("This is a projector: it is given beside a model, with --mmproj."),
     Kind.ADAPTER: Text("This is an adapter: it is given beside a model, with --lora."),
@@ -34,23 +38,24 @@ _NOT_MODELS = {
 
 def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: ModelFile | None = None,
              projector: ModelFile | None = None, host_total: int | None = None, host_free: int | None = None,
-             pins: bool = True, corrections: Sequence[Correction] = ()) -> Estimate:
+             pins: bool = True, corrections: Sequence[Correction] = (), spills: bool = False) -> Estimate:
     """What this plan reserves on each device, "Host" last, and whether it fits the memory that is free.
 
     `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute then is
     larger by one residual's four copies, memory-model 3.2). `corrections`: what earlier launches showed beyond the
-    bands, taken over with a note. Sizes are bytes. Never raises for a readable model: what
-    llama.cpp refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
+    bands, taken over with a note. `spills`: the driver moves what a nearly full card cannot hold into RAM, without an
+    error (Windows), so a larger margin is kept. Sizes are bytes. Never raises for a readable model: what llama.cpp
+    refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
     """
     start = time.perf_counter()
     found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins,
-                      corrections)
+                      corrections, spills)
     return replace(found, ms=(time.perf_counter() - start) * 1e3)
 
 
 def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: ModelFile | None,
               projector: ModelFile | None, host_total: int | None, host_free: int | None, pins: bool,
-              corrections: Sequence[Correction]) -> Estimate:
+              corrections: Sequence[Correction], spills: bool) -> Estimate:
     if model.kind in _NOT_MODELS:
         return _unknown(_NOT_MODELS[model.kind])
     arguments = read(plan)
@@ -71,10 +76,29 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     host = Budget("Host", "host", host_total, host_free)
     rows = [_device(i, budget, levers, main, second, projector) for i, budget in enumerate(budgets)]
     rows.append(_host(host, levers, main, second, projector))
-    found = tuple(_with_margin(row, levers, i) for i, row in enumerate(rows))
+    found = tuple(_with_margin(row, levers, i, spills) for i, row in enumerate(divided(rows, levers, main)))
     whole = _whole(model, levers, main, found, second is not None)
-    notes = (*arguments.notes, *whole.notes, *_uncounted(found))
-    return corrected(replace(whole, notes=notes), corrections)
+    notes = (*arguments.notes, *_open_context(levers, whole), *whole.notes, *_uncounted(found))
+    judged = corrected(replace(whole, notes=notes), corrections)
+    return replace(judged, notes=(*_spilling(judged), *judged.notes)) if spills else judged
+
+
+def _spilling(found: Estimate) -> list[Text]:
+    """Cards so full that Windows may begin to move memory."""
+    return [Text("{device} is near its limit: Windows may then move memory into RAM without an error, and generation "
+                 "becomes about ten times slower.", device=d.name)
+            for d in found.devices if d.name != "Host" and d.total and d.left is not None and d.left < d.margin]
+
+
+def _open_context(levers: Levers, whole: Estimate) -> list[Text]:
+    """A context that nobody asked for is the model's own, which may be many GiB."""
+    if levers.context or not whole.kv_bytes_per_token:
+        return []
+    if whole.unified or whole.slots == 1:
+        return [Text("No context is set, so it is the model's own: {tokens} tokens.",
+                     tokens=count_text(whole.context_length))]
+    return [Text("No context is set, so each slot has the model's own: {each} of {tokens} tokens in all.",
+                 each=count_text(whole.context_per_slot), tokens=count_text(whole.context_length))]
 
 
 def _uncounted(rows: Sequence[DeviceEstimate]) -> list[Text]:
@@ -181,10 +205,12 @@ def _filled(budget: Budget, three: tuple[int, int, int], draft: tuple[int, int, 
                           terms=terms, budget=budget, other_bytes=other)
 
 
-def _with_margin(row: DeviceEstimate, levers: Levers, index: int) -> DeviceEstimate:
+def _with_margin(row: DeviceEstimate, levers: Levers, index: int, spills: bool) -> DeviceEstimate:
     host = row.name == "Host"
     targets = levers.fit_target_mib or (1024,)
     margin = HOST_MARGIN if host else targets[min(index, len(targets) - 1)] * MIB
+    if spills and row.budget is not None and row.budget.kind.lower() in _SPILLING:
+        margin += SPILL_MARGIN
     return replace(row, margin=margin, mapped=host and levers.load_mode in ("auto", "mmap"))
 
 
@@ -193,7 +219,8 @@ def _whole(model: ModelFile, levers: Levers, main: ContextRows, rows: tuple[Devi
     sizes, placement = main.sizes, main.placement
     per_slot = sizes.context if sizes.unified else sizes.cells
     notes = tuple(dict.fromkeys(t.note for r in rows for t in r.terms if t.note is not None))
-    exact = main.compute.replayed and all(r.budget is None or r.budget.kind in ("rpc", "host") for r in rows)
+    exact = main.compute.replayed and levers.split_mode != "tensor" and all(
+        r.budget is None or r.budget.kind in ("rpc", "host") for r in rows)
     return rejudged(Estimate(
         devices=rows, verdict=Verdict.CANT_TELL, reason=Text(""), context_length=sizes.context, slots=sizes.slots,
         unified=sizes.unified, context_per_slot=per_slot, kv_bytes_per_token=_per_token(main),
@@ -205,6 +232,9 @@ def _whole(model: ModelFile, levers: Levers, main: ContextRows, rows: tuple[Devi
 def _doubt(model: ModelFile, levers: Levers, has_draft: bool) -> Text | None:
     if not model.complete:
         return Text("Parts of the model are missing, so these figures are a lower bound.")
+    if any(p.id == "heads-unknown" for p in model.problems):
+        return Text("The file does not say how many attention heads it has: the KV cache cannot be told and is not "
+                    "counted.")
     if levers.draft_model is not None and not has_draft:
         return Text("The draft model could not be read, so it is not counted.")
     return None

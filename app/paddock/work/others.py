@@ -93,4 +93,4 @@ def others_of(machine: Machine, model: ModelFile, plan: Plan, budgets: Sequence[
 def others_for(workspace: Workspace, plan: Plan, before: Estimate) -> Others:
     """The same for a plan and its estimate, as memory was when that was made. AppError: the model cannot be read."""
     case = case_of(workspace, plan, again=False)
-    return others_of(case.machine, case.model, plan, case.budgets, before, case.given)
+    return others_of(case.machine, case.model, case.plan, case.budgets, before, case.given)

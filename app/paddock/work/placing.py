@@ -23,7 +23,7 @@ def place(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None = N
     """The plan with its layers and experts placed. Raises AppError when the model cannot be read. `corrections`: as
     for the estimate."""
     case = case_of(workspace, plan, budgets, corrections)
-    return auto_place(case.model, plan, case.budgets, pinned=pinned, **case.given)
+    return auto_place(case.model, case.plan, case.budgets, pinned=pinned, **case.given)
 
 
 def fixes_for(workspace: Workspace, plan: Plan, before: Estimate, budgets: Sequence[Budget] | None = None,
@@ -31,7 +31,7 @@ def fixes_for(workspace: Workspace, plan: Plan, before: Estimate, budgets: Seque
     """What would make this plan fit, best first, with the speed that memory then allows. `before`: its estimate."""
     case = case_of(workspace, plan, budgets, corrections, again=False)
     speeds = bandwidths(case.budgets, ram_speed(workspace.paths, measure=False))
-    return fixes(case.model, plan, case.budgets, before, speeds=speeds, **case.given)
+    return fixes(case.model, case.plan, case.budgets, before, speeds=speeds, **case.given)
 
 
 def flags_of(workspace: Workspace, before: Plan, placed: Plan) -> str:

@@ -15,9 +15,11 @@ from paddock.fit.prediction import FitPrediction
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Command, Conditions, Plan, check, command, effective
+from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.containers import seen_from_here
 from paddock.launch.model import Issue, Severity
 from paddock.launch.secret_reference import references
+from paddock.launch.spelling import engine_option
 from paddock.store import resolve_secret
 from paddock.text import Text
 from paddock.work import foretelling
@@ -67,6 +69,15 @@ def _with_unreadable(problem: AppError | None, issues: tuple[Issue, ...]) -> tup
     what = problem.what if isinstance(problem.what, Text) else Text("{problem}", problem=problem.what)
     hint = problem.hint if isinstance(problem.hint, Text) else None
     return (Issue("unreadable-model", Severity.ERROR, "model", what, hint), *issues)
+
+
+def as_read(plan: Plan, engine: Engine | None) -> Plan:
+    """The plan as this engine reads it: older ones take a context of their own where none is set, not the model's."""
+    known = engine_option(CATALOGUE["ctx-size"], engine)
+    default = known.default if known is not None else None
+    if plan.find("ctx-size") is not None or not (default or "").isdigit() or not int(default or 0):
+        return plan
+    return plan.with_("ctx-size", default or "")
 
 
 def endpoints(plan: Plan) -> tuple[str, ...]:
@@ -136,7 +147,8 @@ def given_for(workspace: Workspace, model: ModelFile | None, engine: Engine | No
               draft: ModelFile | None, projector: ModelFile | None, corrections: bool | None = None) -> dict[str, Any]:
     """What `fit.estimate` and all that judges by it take besides model, plan and devices, so that all agree."""
     return {"draft": draft, "projector": projector, "host_total": machine.ram_total_bytes,
-            "host_free": machine.ram_available_bytes, "corrections": workspace.corrections(model, engine, corrections)}
+            "host_free": machine.ram_available_bytes, "corrections": workspace.corrections(model, engine, corrections),
+            "spills": machine.system.startswith("Windows")}
 
 
 def given_of(workspace: Workspace, preview: Preview) -> dict[str, Any]:
@@ -160,6 +172,8 @@ def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, engine:
 class Case:
     """A plan's model, the devices it is judged by, and what the judging functions take besides."""
 
+    plan: Plan
+    """As the engine reads it."""
     model: ModelFile
     engine: Engine | None
     machine: Machine
@@ -184,12 +198,12 @@ def case_of(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None =
     machine = workspace.machine(engine, again=again, rpc=endpoints(plan))
     if budgets is None:
         given = given_for(workspace, model, engine, machine, draft, projector, corrections)
-        return Case(model, engine, machine, budgets_of(machine), given)
-    given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections))
+        return Case(as_read(plan, engine), model, engine, machine, budgets_of(machine), given)
+    given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections)) | {"spills": False}
     ram = next((b for b in budgets if b.name == "Host"), None)
     if ram is not None:
         given |= {"host_total": ram.total_bytes, "host_free": ram.free_bytes}
-    return Case(model, engine, machine, tuple(b for b in budgets if b.name != "Host"), given)
+    return Case(plan, model, engine, machine, tuple(b for b in budgets if b.name != "Host"), given)
 
 
 def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None,
@@ -197,7 +211,7 @@ def estimate_plan(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | 
     """See Workspace.estimate. Its notes say what --fit will do and how fast memory lets it be. AppError as `case_of`.
     """
     case = case_of(workspace, plan, budgets, corrections)
-    model, there, given = case.model, case.budgets, case.given
+    plan, model, there, given = case.plan, case.model, case.budgets, case.given
     found = estimate(model, plan, there, **given)
     if not found.devices:
         return found
