@@ -61,6 +61,10 @@ def _tokens(kind: str, cut: str) -> ModelFile:
     return model_file(metadata={"tokenizer.ggml.model": kind, "tokenizer.ggml.pre": cut})
 
 
+def _projector(width: int) -> ModelFile:
+    return model_file(kind=Kind.PROJECTOR, metadata={"clip.vision.projection_dim": width})
+
+
 def _kind(kind: Kind) -> ModelFile:
     return model_file(kind=kind)
 
@@ -86,6 +90,9 @@ CASES: dict[tuple[str, str], Case] = {
                                   model=model_file("/m/a-00001-of-00002.gguf", parts=2)),
     ("model-as-projector", "error"): Case(M + "-mm a.gguf"),
     ("ignored-with-projector", "warning"): Case(M + "-mm p.gguf --context-shift"),
+    ("not-a-projector", "warning"): Case(M + "-mm p.gguf", world={"projector": DENSE}),
+    ("projector-width", "warning"): Case(M + "-mm p.gguf", model=model_file(embedding=2560),
+                                         world={"projector": _projector(4096)}),
     ("windows-path", "warning"): Case("-m 'D:/Модели/a.gguf'", engine={"build": 7539},
                                       machine=replace(MACHINE, system="Windows")),
     ("prefix-missing", "error"): Case("numactl -N 0 llama-server -m a", world={"prefix_found": False}),
@@ -232,6 +239,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("prompt-cache-size", "hint"): Case(M, machine=replace(MACHINE, ram_available_bytes=4 * GIB)),
 }
 QUIET = {
+    "projector-width": Case(M + "-mm p.gguf", model=model_file(embedding=2048), world={"projector": _projector(8192)}),
+    "not-a-projector": Case(M + "-mm p.gguf", model=model_file(embedding=2048), world={"projector": _projector(2048)}),
     "one-layer-short": Case(M + "-ngl 33", devices=CUDA, model=DENSE),
     "layers-left": Case(M + "-ngl all", devices=CUDA, model=DENSE),
     "engine-without-gpu": Case(M + "-ngl 0", machine=replace(MACHINE, gpus=(CARD,))),
@@ -304,6 +313,8 @@ def test_the_table_says_each_kind_once_with_what_it_means(script: ModuleType) ->
     lines = script.table().splitlines()[2:]
     assert len(lines) == len(CASES)
     assert all(line.count("|") >= 6 and "``" not in line for line in lines)
+    assert [row.id for row in script.rows() if not row.fix] == ["file-…"]
+    assert all(row.about.endswith(".") for row in script.rows())
 
 
 @pytest.mark.parametrize(("text", "expected"), [

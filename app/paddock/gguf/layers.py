@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +33,14 @@ def whole(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+_WIDTHS = ("clip.vision.projection_dim", "clip.audio.projection_dim", "clip.projection_dim")
+
+
+def projection_widths(metadata: Mapping[str, Any]) -> frozenset[int]:
+    """How wide what a projector puts out is, as its file says; a model takes it if its embedding is as wide."""
+    return frozenset(w for w in (whole(metadata.get(key)) for key in _WIDTHS) if w)
 
 
 def block_of(name: str) -> tuple[int, str] | None:

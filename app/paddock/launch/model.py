@@ -226,6 +226,8 @@ class Conditions:
     config_ini: Mapping[str, str] = field(default_factory=dict)
     draft: ModelFile | None = None
     """The file that the plan names as its draft model, where it could be read."""
+    projector: ModelFile | None = None
+    """The same for its projector (--mmproj)."""
     prefix_found: bool | None = None
     """Whether the first word of the prefix is a program that can be run here."""
     governors: tuple[tuple[str, str], ...] = ()

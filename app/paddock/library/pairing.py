@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.gguf import Kind, ModelFile
-from paddock.gguf.layers import whole
+from paddock.gguf.layers import projection_widths
 from paddock.gguf.splits import plain_stem
 from paddock.library.model import Entry
 
@@ -21,7 +21,6 @@ SMALLER = 8
 """A model that was not made as a draft should be smaller by this factor at least."""
 MOST_APART = 128
 """Tokens by which two vocabularies may differ in length (speculative.cpp, SPEC_VOCAB_MAX_SIZE_DIFFERENCE)."""
-_WIDTHS = ("clip.vision.projection_dim", "clip.audio.projection_dim", "clip.projection_dim")
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,7 @@ def _projectors(entry: Entry, entries: Iterable[Entry]) -> tuple[list[Entry], li
 
 def width_fits(model: ModelFile, projector: ModelFile) -> bool:
     """Whether the projector's output is as wide as the model's embedding."""
-    widths = {whole(projector.metadata.get(key)) for key in _WIDTHS}
-    return model.facts.embedding is not None and model.facts.embedding in widths
+    return model.facts.embedding is not None and model.facts.embedding in projection_widths(projector.metadata)
 
 
 def _together(one: Entry, other: Entry) -> bool:

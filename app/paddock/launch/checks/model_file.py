@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from paddock.gguf.layers import projection_widths
 from paddock.gguf.model import Kind as FileKind
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
@@ -139,6 +140,28 @@ def projector(q: Question) -> Iterator[Issue]:
             yield warning("ignored-with-projector", option,
                           Text("{flag} does nothing while a projector is loaded.",
                                flag=CATALOGUE[option].names[0]), Text("Take it out."), ((option, None),))
+
+
+def projector_fits(q: Question) -> Iterator[Issue]:
+    """Whether the file is a projector, and as wide as the model. A warning: merged patches make a width a multiple of
+    the model's, and a reader of headers can be wrong."""
+    made = q.conditions.projector
+    if made is None:
+        return
+    if made.kind is not FileKind.PROJECTOR:
+        yield warning("not-a-projector", "mmproj",
+                      Text("{name} does not look like a projector: the server may refuse it.", name=made.path.name),
+                      Text("Choose the mmproj file of this model."), (("mmproj", None),))
+        return
+    width = q.model.facts.embedding if q.model is not None else None
+    widths = projection_widths(made.metadata)
+    if width is None or not widths or any(w % width == 0 or width % w == 0 for w in widths):
+        return
+    yield warning("projector-width", "mmproj",
+                  Text("The projector puts out {there} numbers for a piece of a picture, the model takes {here}: they "
+                       "may not belong together.", there=", ".join(str(w) for w in sorted(widths)), here=width),
+                  Text("Choose the projector of this model, or launch anyway if you know that they fit."),
+                  (("mmproj", None),))
 
 
 def remote_file(q: Question) -> Iterator[Issue]:
