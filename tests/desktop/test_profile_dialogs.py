@@ -18,6 +18,7 @@ from paddock.desktop.pages.launch.profile_compare import CompareDialog
 from paddock.desktop.pages.launch.profile_defaults import DefaultsDialog
 from paddock.desktop.pages.launch.profile_details import DetailsDialog
 from paddock.desktop.pages.launch.profile_history import HistoryDialog
+from paddock.desktop.pages.launch.profile_list import ProfileListDialog
 from paddock.desktop.pages.launch.profile_marks import colour_words, mark_icon
 from paddock.desktop.pages.launch.profile_use_cases import UseCaseDialog
 from paddock.desktop.state import Desk
@@ -363,3 +364,26 @@ def test_the_command_that_is_shown_is_the_profile_s_on_every_way_to_it(qtbot, pl
             planned.open_model("/models/other.gguf")
         assert shown() == ["--model", "/models/other.gguf", "--ctx-size", "65536"]
         assert planned.profile is None
+
+
+def test_among_many_profiles_a_word_finds_the_one(qtbot, page: LaunchPage, planned: Desk, workspace, save, do) -> None:
+    save("Chat")
+    for number in range(30):
+        workspace.profiles.save(Profile(f"Number {number}", Plan().with_("model", "/m/Llama.gguf"), notes="a note",
+                                        tags=("odd",) if number % 2 else ()))
+    do(planned.profiles.refresh)
+    opened: list[str] = []
+    dialog = ProfileListDialog(planned, opened.append)
+    qtbot.addWidget(dialog)
+    assert len(dialog.shown()) == 31
+    dialog.search.setText("ODD llama 17")
+    assert dialog.shown() == ["Number 17"]
+    dialog.search.setText("nowhere")
+    assert dialog.shown() == []
+    assert not dialog.go.isEnabled()
+    dialog.search.setText("number 4")
+    assert dialog.shown() == ["Number 14", "Number 24", "Number 4"]
+    dialog.show()
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Down)
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    assert opened == ["Number 24"]

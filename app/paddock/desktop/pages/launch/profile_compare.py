@@ -34,7 +34,7 @@ class CompareDialog(ProfileDialog):
         self.other.setMinimumContentsLength(28)
         for profile in desk.profiles.all:
             if desk.profile is None or profile.name != desk.profile.name or desk.changes():
-                self.other.addItem(mark_icon(profile.colour), profile.name, profile)
+                self.other.addItem(mark_icon(profile.colour, keep_room=True), profile.name, profile)
         self.other.currentIndexChanged.connect(self._show)
         self.without_model = QCheckBox(tr("Leave the model out"))
         self.without_model.toggled.connect(self._show)

@@ -36,7 +36,7 @@ class DetailsDialog(ProfileDialog):
         self.colour = self._named(QComboBox(), tr("Mark"))
         self.colour.setIconSize(QSize(theme().px(16), theme().px(16)))
         for colour in ("", *COLOURS):
-            self.colour.addItem(mark_icon(colour), colour_words(colour), colour)
+            self.colour.addItem(mark_icon(colour, keep_room=True), colour_words(colour), colour)
         self.colour.setCurrentIndex(max(0, self.colour.findData(profile.colour)))
         self.keep = QCheckBox(tr("Its server keeps serving when Paddock quits"))
         self.keep.setChecked(profile.keep_serving)

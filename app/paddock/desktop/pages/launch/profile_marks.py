@@ -64,6 +64,6 @@ class _Mark(QIconEngine):
         return _Mark(self._colour)
 
 
-def mark_icon(colour: str) -> QIcon:
-    """Follows the theme by itself; empty for no mark."""
-    return QIcon(_Mark(colour)) if colour in COLOURS else QIcon()
+def mark_icon(colour: str, keep_room: bool = False) -> QIcon:
+    """Follows the theme by itself; null for no mark, or with `keep_room` an empty one, so that names line up."""
+    return QIcon(_Mark(colour)) if keep_room or colour in COLOURS else QIcon()

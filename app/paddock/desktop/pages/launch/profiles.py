@@ -13,6 +13,7 @@ from paddock.desktop.pages.launch.profile_compare import CompareDialog
 from paddock.desktop.pages.launch.profile_defaults import DefaultsDialog
 from paddock.desktop.pages.launch.profile_details import DetailsDialog
 from paddock.desktop.pages.launch.profile_history import HistoryDialog
+from paddock.desktop.pages.launch.profile_list import ProfileListDialog
 from paddock.desktop.pages.launch.profile_marks import colour_words, mark_icon
 from paddock.desktop.pages.launch.profile_use_cases import UseCaseDialog
 from paddock.desktop.parts.basic import Label, button, row, shorten_button
@@ -102,7 +103,10 @@ class ProfileBar(QWidget):
 
     @Slot(int)
     def _chosen(self, index: int) -> None:
-        name = self.box.itemData(index)
+        self.open(self.box.itemData(index))
+
+    def open(self, name: str | None) -> None:
+        """This profile instead of what is open; what is not saved is asked about first."""
         desk = self._desk
         if name is None or (desk.profile is not None and desk.profile.name == name):
             return
@@ -157,6 +161,7 @@ class ProfileBar(QWidget):
         desk = self._desk
         has, plan = desk.profile is not None, bool(desk.plan.settings)
         blocks = (
+            ((tr("All profiles…"), self.show_all, bool(desk.profiles.names)),),
             ((tr("Save as…"), self.save_as, plan), (tr("Revert"), desk.revert, bool(desk.changes()))),
             ((tr("Details…"), self.show_details, has), (tr("Rename…"), self._rename, has),
              (tr("Duplicate"), desk.profiles.duplicate, has), (tr("Delete"), desk.profiles.delete, has)),
@@ -194,6 +199,10 @@ class ProfileBar(QWidget):
         name = self._ask_name(tr("Rename the profile"), profile.name) if profile is not None else ""
         if name:
             self._desk.profiles.rename(name)
+
+    def show_all(self) -> None:
+        """A table of them to search in."""
+        ProfileListDialog(self._desk, self.open, self).open()
 
     def show_details(self) -> None:
         """Notes, tags, mark."""
