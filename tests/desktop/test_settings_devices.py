@@ -41,8 +41,10 @@ def words(widget: QWidget) -> str:
 
 
 def press(qtbot: Any, widget: QWidget, name: str) -> None:
+    """The newest of that name: rows that were built anew leave their old ones to be deleted later."""
     found = [b for b in widget.findChildren(QAbstractButton) if b.accessibleName() == name or b.text() == name]
-    qtbot.mouseClick(found[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(found[-1].isVisible)
+    qtbot.mouseClick(found[-1], Qt.MouseButton.LeftButton)
 
 
 @pytest.fixture
@@ -164,7 +166,8 @@ def test_the_button_that_was_pressed_keeps_the_focus(qtbot: Any, rpc: RpcSection
     rpc.address.setText("gpubox")
     press(qtbot, rpc, "Add")
     rpc.activateWindow()
-    button = next(b for b in rpc.findChildren(QAbstractButton) if b.accessibleName() == "Use gpubox:50052 in the plan")
+    button = [b for b in rpc.findChildren(QAbstractButton) if b.accessibleName() == "Use gpubox:50052 in the plan"][-1]
+    qtbot.waitUntil(button.isVisible)
     button.setFocus()
     qtbot.waitUntil(button.hasFocus)
     qtbot.keyClick(button, Qt.Key.Key_Space)
