@@ -92,3 +92,12 @@ def test_in_a_crowded_folder_only_names_of_projectors_are_looked_into(
     monkeypatch.setattr(companions, "_MOST_NEIGHBOURS", 2)
     assert [e.path.name for e in companions.neighbours(workspace, path)] == ["mmproj-F16.gguf"]
     assert companions.neighbours(workspace, tmp_path / "nowhere" / "m.gguf") == []
+
+
+def test_a_projector_of_another_width_is_a_warning_and_no_more(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
+    for width, told in ((64, set()), (256, set()), (100, {"projector-width"})):
+        mine = projector(tmp_path / "p" / f"{width}.gguf", width)
+        found = workspace.preview(workspace.plan_for(path).with_("mmproj", str(mine)))
+        assert {i.id for i in found.issues if i.id.startswith("projector")} == told
+        assert all(i.option != "mmproj" for i in found.errors)

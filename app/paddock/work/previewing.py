@@ -46,6 +46,7 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     projector, _ = _read(workspace, _here(plan, "mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
     conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off, draft=draft,
+                         projector=projector,
                          nccl=uses_nccl(engine) if plan.get("split-mode") == "tensor" else None)
     given = given_for(workspace, model, engine, machine, draft, projector)
     found = estimate(model, plan, budgets_of(machine), **given) if model is not None else None
