@@ -188,7 +188,7 @@ def bare_flag(q: Question) -> Iterator[Issue]:
         if setting.value is not None and setting.value not in ON:
             yield hint("flag-left-out", option.id,
                        Text("This engine knows {flag} only without a value; for “{value}” it is left out.",
-                            flag=option.names[0], value=setting.value))
+                            flag=option.names[0], value=setting.value), Text("A newer engine takes the value."))
 
 
 def program_options(q: Question) -> Iterator[Issue]:

@@ -108,7 +108,8 @@ def shared_port(q: Question) -> Iterator[Issue]:
     """Two servers on one port share its requests."""
     if q.on("reuse-port"):
         yield hint("shared-port", "reuse-port",
-                   Text("Another server on the same port may answer instead of this one."))
+                   Text("Another server on the same port may answer instead of this one."),
+                   Text("Take it out, or choose another port."), (("reuse-port", None),))
 
 
 def tools_on(q: Question) -> Iterator[Issue]:

@@ -92,7 +92,8 @@ def synthetic(q: Question) -> Iterator[Issue]:
         yield problem
     elif length or rates:
         yield warning("synthetic", "spec-synth-len" if length else "spec-synth-rates",
-                      Text("Acceptance is invented: answers are worthless, only their speed is measured."))
+                      Text("Acceptance is invented: answers are worthless, only their speed is measured."),
+                      Text("Take it out once you have measured."))
 
 
 def _bad_synthesis(q: Question, length: str | None, rates: str | None) -> Issue | None:

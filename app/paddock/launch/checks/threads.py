@@ -88,4 +88,5 @@ def priority(q: Question) -> Iterator[Issue]:
         if level is not None and level > 0 and q.machine is not None and q.machine.system == "Linux":
             yield hint("priority-needs-rights", option,
                        Text("{flag} {level} needs rights that a program usually lacks: without them it is left as it "
-                            "is.", flag=CATALOGUE[option].names[0], level=level))
+                            "is.", flag=CATALOGUE[option].names[0], level=level),
+                       Text("Take it out, or give the engine the right (CAP_SYS_NICE)."), ((option, None),))

@@ -36,7 +36,7 @@ def free_cores(q: Question) -> Iterator[Issue]:
     elif asked is None and load >= cores * 0.75:
         yield hint("busy-machine", None,
                    Text("The machine is busy (load {load} on {cores} cores): speeds will be lower than usual.",
-                        load=round(load, 1), cores=cores))
+                        load=round(load, 1), cores=cores), Text("End what keeps it busy, or expect less."))
 
 
 def governor(q: Question) -> Iterator[Issue]:

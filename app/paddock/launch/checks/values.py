@@ -35,7 +35,7 @@ def _wrong_count(option: Option, setting: Setting) -> Issue:
     if len(setting.values) > option.value_count:
         return error("too-many-values", option.id,
                      Text("{flag} takes {count} value.", plural="{flag} takes {count} values.",
-                          count=option.value_count, flag=option.names[0]))
+                          count=option.value_count, flag=option.names[0]), Text("Take the others out."))
     return error("value-missing", option.id, Text("{flag} needs a value.", flag=option.names[0]),
                  Text("Give it one or take it out."), ((option.id, None),))
 
@@ -97,7 +97,8 @@ def _number(option: Option, value: str) -> Iterator[Issue]:
         number = math.nan
     if not math.isfinite(number):
         yield error("not-a-number", option.id,
-                    Text("“{value}” is not a number: {flag} takes one.", value=value, flag=option.names[0]))
+                    Text("“{value}” is not a number: {flag} takes one.", value=value, flag=option.names[0]),
+                    Text("Write it like {example}.", example=option.default or "0.5"))
         return
     yield from _bounds(option, value, number)
 
@@ -213,7 +214,8 @@ def _split(setting: Setting) -> Iterator[Issue]:
 def _count(setting: Setting, separators: str, most: int) -> Iterator[Issue]:
     if len(re.split(separators, setting.value or "")) > most:
         yield error("too-many-parts", setting.option,
-                    Text("{flag} takes at most {most} parts.", flag=CATALOGUE[setting.option].names[0], most=most))
+                    Text("{flag} takes at most {most} parts.", flag=CATALOGUE[setting.option].names[0], most=most),
+                    Text("Take the last ones out."))
 
 
 def _numbers(setting: Setting, separators: str) -> Iterator[Issue]:
@@ -225,7 +227,8 @@ def _numbers(setting: Setting, separators: str) -> Iterator[Issue]:
         if not good:
             yield error("not-a-number", setting.option,
                         Text("“{value}” is not a number: {flag} takes a list of them.", value=item,
-                             flag=CATALOGUE[setting.option].names[0]))
+                             flag=CATALOGUE[setting.option].names[0]),
+                        Text("Write it like {example}.", example="3,1"))
             return
 
 
@@ -240,4 +243,5 @@ def _placement(setting: Setting, item: str) -> Iterator[Issue]:
         re.compile(pattern)
     except re.error as why:
         yield error("bad-pattern", setting.option,
-                    Text("“{pattern}” is not a regular expression: {why}.", pattern=pattern, why=str(why)))
+                    Text("“{pattern}” is not a regular expression: {why}.", pattern=pattern, why=str(why)),
+                    Text("Close what is open, or put a backslash before a sign that stands for itself."))
