@@ -61,7 +61,7 @@ def test_a_chat_goes_on_message_by_message() -> None:
     asked(memory, {"messages": first}, 3000, 0, path="/v1/chat/completions")
     more = [*first, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "and now?"}]
     assert asked(memory, {"messages": more}, 3020, 2995, path="/v1/chat/completions") == "same"
-    swapped = [{"role": "system", "content": story(300, changed_at=5)}, *more[1:]]
+    swapped = [{"role": "system", "content": story(300, changed_at=50)}, *more[1:]]
     said = asked(memory, {"messages": swapped}, 3020, 30, path="/v1/chat/completions")
     assert said is not None
     assert said.startswith("changed:")
@@ -70,7 +70,7 @@ def test_a_chat_goes_on_message_by_message() -> None:
 def test_a_client_with_two_conversations_is_compared_with_both() -> None:
     memory = PromptMemory()
     asked(memory, {"prompt": story(1000)}, 6000, 0)
-    asked(memory, {"prompt": "another " * 3000}, 6000, 0)
+    assert asked(memory, {"prompt": "another " * 3000}, 6000, 0) == "other"
     assert asked(memory, {"prompt": story(1002)}, 6010, 5990) == "same"
 
 
@@ -101,8 +101,8 @@ def test_no_text_is_kept_and_memory_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(("code", "part"), [
-    ("first", "first prompt"), ("same", "goes on"), ("changed:1234", "about token 1,234"),
-    ("lost:1234", "12 came from")])
+    ("first", "first prompt"), ("same", "goes on"), ("other", "nothing in common"),
+    ("changed:1234", "about token 1,234"), ("lost:1234", "12 came from")])
 def test_every_verdict_has_words(code: str, part: str) -> None:
     assert part in str(reuse_words(code, 12))
 

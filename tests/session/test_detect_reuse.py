@@ -86,6 +86,12 @@ def test_a_sliding_window_that_cannot_begin_in_the_middle() -> None:
     assert (found.reason, found.missed) == ("window", True)
 
 
+def test_a_window_matters_only_where_there_was_something_to_begin_from() -> None:
+    say = "forcing full prompt re-processing due to lack of cache data (likely due to SWA or hybrid/recurrent memory)"
+    found = one(Server().prompt(800, 0, likeness=True, sims={0: 2, 1: 1}, say=say))
+    assert (found.reason, found.missed) == ("new", False)
+
+
 def test_a_step_back_to_a_checkpoint() -> None:
     say = "restored context checkpoint (pos_min = 0, pos_max = 99, n_tokens = 100, n_past = 100, size = 7.184 MiB)"
     found = one(Server().prompt(1000, 100, likeness=True, sims={0: 600}, say=say))

@@ -115,14 +115,14 @@ class ReuseLog:
         if again < LEAST_TOKENS:
             return "whole", Text("{cached} of {total} tokens came from the cache.", cached=count_text(cached),
                                  total=count_text(total))
-        if fact.task in self._forced:
+        if fact.task in self._forced and shared >= LEAST_TOKENS:
             return "window", Text("The model has a sliding window or a state: its cache cannot begin in the middle, so "
                                   "all {total} tokens were read again.", total=count_text(total))
-        if fact.task in self._restored:
+        if fact.task in self._restored and shared >= LEAST_TOKENS:
             return "checkpoint", Text("The cache could only go back to a checkpoint at token {past}: {again} tokens "
                                       "were read again.", past=count_text(self._restored[fact.task]),
                                       again=count_text(again))
-        if choice.chosen_by_likeness or choice.loaded:
+        if (choice.chosen_by_likeness and max(shared, cached) >= LEAST_TOKENS) or choice.loaded:
             return "changed", Text("The prompt changed at token {cached}: the {again} after it were read.",
                                    cached=count_text(cached), again=count_text(again))
         best = max(choice.shared.values(), default=0)

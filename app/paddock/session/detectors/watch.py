@@ -98,11 +98,12 @@ class DetectorWatch:
         if exchange.outcome == "active":
             return
         self._exchanges.append(exchange)
-        words = reuse_words(exchange.reused, exchange.cached_tokens)
-        if words is not None and exchange.reused is not None and exchange.reused.startswith((LOST, CHANGED)):
+        kind = (exchange.reused or "").partition(":")[0]
+        if kind in (LOST, CHANGED):
+            words = reuse_words(exchange.reused, exchange.cached_tokens)
             self._recorder.event("cache", str(words), exchange=exchange.id, reused=exchange.reused,
                                  prompt_tokens=exchange.prompt_tokens, cached_tokens=exchange.cached_tokens,
-                                 missed=exchange.reused.startswith(LOST))
+                                 missed=kind == LOST)
 
     def _reused(self, found: Reuse) -> None:
         moment = found.t - self._recorder.t0

@@ -21,12 +21,13 @@ CHUNK, MOST_CHUNKS = 256, 4096
 _CLIENTS, _PROMPTS = 64, 8
 _LEAST_TOKENS = 64
 """Chat templates change a few tokens at the end of every turn."""
-FIRST, SAME, CHANGED, LOST = "first", "same", "changed", "lost"
+FIRST, SAME, OTHER, CHANGED, LOST = "first", "same", "other", "changed", "lost"
 
 
 class PromptMemory:
-    """`explain` sets `exchange.reused` of a finished exchange: "first", "same", "changed:N", "lost:N" (N: the token up
-    to which it was like an earlier prompt of that client), or leaves None where the server told no cached tokens."""
+    """`explain` sets `exchange.reused` of a finished exchange: "first", "same", "other" (nothing in common),
+    "changed:N", "lost:N" (N: the token up to which it was like an earlier prompt of that client); None where the server told no
+    cached tokens."""
 
     def __init__(self) -> None:
         self._clients: OrderedDict[tuple[str, str | None, str | None], deque[list[bytes]]] = OrderedDict()
@@ -82,7 +83,9 @@ def _verdict(shared_bytes: int, all_bytes: int, known: bool, e: Exchange) -> str
     if e.cached_tokens + slack < token:
         return f"{LOST}:{token}"
     # A little at the end is always new: the answer that was given, and the next question.
-    return SAME if e.prompt_tokens - max(token, e.cached_tokens) <= slack else f"{CHANGED}:{token}"
+    if e.prompt_tokens - max(token, e.cached_tokens) <= slack:
+        return SAME
+    return f"{CHANGED}:{token}" if shared_bytes else OTHER
 
 
 def _canonical(body: bytes) -> bytes:
@@ -106,6 +109,8 @@ def reuse_words(reused: str | None, cached_tokens: int | None = None) -> Text | 
     about = count_text(int(token)) if token.isdigit() else ""
     if kind == FIRST:
         return Text("The first prompt of this client.")
+    if kind == OTHER:
+        return Text("It has nothing in common with this client's earlier prompts.")
     if kind == SAME:
         return Text("It goes on from an earlier prompt.")
     if kind == CHANGED:
