@@ -56,6 +56,8 @@ def devices(qtbot: Any, desk: Desk) -> DevicesSection:
 
 
 def show(section: DevicesSection, desk: Desk, what: Machine) -> None:
+    workspace: Any = desk.workspace
+    workspace.hardware = what  # the desk reads it anew now and then
     desk.machine = what
     section.refresh()
 

@@ -34,6 +34,7 @@ class DevicesSection(QWidget):
         self._desk = desk
         self._seen: Look | None = None
         self._open: set[str] = set()
+        self._buttons: dict[str, QPushButton] = {}
         holder, self._list = listing()
         self._reading = ProgressLine()
         self.read = button(tr("Read now"), "refresh-cw", self._read)
@@ -49,6 +50,8 @@ class DevicesSection(QWidget):
         """Show the machine as it is known; readings stay those that were asked for."""
         machine = self._desk.machine
         self.read.setEnabled(machine is not None)
+        held = next((name for name, one in self._buttons.items() if one.hasFocus()), None)
+        self._buttons = {}
         empty_layout(self._list)
         if machine is None:
             self._list.addWidget(Label(tr("Reading what this computer has…"), "note", "text2"))
@@ -69,6 +72,8 @@ class DevicesSection(QWidget):
             note = Label(str(text), "note", "text2", wrap=True)
             note.setContentsMargins(0, 4, 0, 0)
             self._list.addWidget(note)
+        if held in self._buttons:
+            self._buttons[held].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _add(self, made: QWidget) -> None:
         self._list.addWidget(made)
@@ -85,6 +90,7 @@ class DevicesSection(QWidget):
                       small=True, name=tr("Details of {device}", device=device.name))
         more.setCheckable(True)
         more.setChecked(opened)
+        self._buttons[device.name] = more
         head = _head("triangle-alert" if doubt else "circle-check", "warn" if doubt else "ok",
                      tr("needs a look") if doubt else tr("usable"), device.name, device.description, words, note, more)
         if not opened:
@@ -115,9 +121,6 @@ class DevicesSection(QWidget):
         if name in self._open and self._seen is None:
             self._read()
         self.refresh()
-        for one in self.findChildren(QPushButton):
-            if one.accessibleName() == tr("Details of {device}", device=name):
-                one.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def _read(self) -> None:
