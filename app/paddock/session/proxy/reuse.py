@@ -26,8 +26,8 @@ FIRST, SAME, OTHER, CHANGED, LOST = "first", "same", "other", "changed", "lost"
 
 class PromptMemory:
     """`explain` sets `exchange.reused` of a finished exchange: "first", "same", "other" (nothing in common),
-    "changed:N", "lost:N" (N: the token up to which it was like an earlier prompt of that client); None where the server told no
-    cached tokens."""
+    "changed:N", "lost:N" (N: the token up to which it was like an earlier prompt of that client); None where the
+    server told no cached tokens."""
 
     def __init__(self) -> None:
         self._clients: OrderedDict[tuple[str, str | None, str | None], deque[list[bytes]]] = OrderedDict()
