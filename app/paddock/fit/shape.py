@@ -149,6 +149,11 @@ class _Reader:
         return True, cells, self.sliding(rule, count, trunk)
 
     def sliding(self, rule: arch_data.Window, count: int, trunk: int) -> tuple[bool, ...]:
+        """Which layers slide; those of a decision head never do."""
+        head = self.number("decision.block_count") if self.arch == "modern-bert" else 0
+        return tuple(slides and i < count - head for i, slides in enumerate(self._pattern(rule, count, trunk)))
+
+    def _pattern(self, rule: arch_data.Window, count: int, trunk: int) -> tuple[bool, ...]:
         name = "attention.sliding_window_pattern"
         if name in self.arrays:
             return tuple(bool(v) for v in (self.arrays[name] + (0,) * count)[:count])

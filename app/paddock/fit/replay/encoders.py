@@ -85,14 +85,15 @@ def _before(b: Build) -> None:
     """Norms before attention and feed-forward, as in decoders."""
     g = b.g
     modern = b.arch == "modern-bert"
-    if b.shape.integer("n_layer_decision") or b.shape.integer("decision.block_count"):
-        raise NotDescribedError
     x: Tensor = b.inp_embd(token_scale=b.arch == "gemma-embedding")
     if modern:
         x = b.norm(x, b.w("token_embd_norm.weight"), None, True)
     cut = b.out_ids()
+    deciding = b.shape.integer("decision.block_count") if modern else 0
     layers = list(b.layers())
     for layer in layers:
+        if layer >= b.shape.layers - deciding:
+            break
         skip = x
         cur: Tensor = x
         if b.lw(layer, "attn_norm.weight") is not None:
@@ -109,7 +110,35 @@ def _before(b: Build) -> None:
             cur = b.lnorm(layer, "post_ffw_norm", cur)
         x = g.same(cur, middle)
     name = "enc.output_norm" if b.arch == "neo-bert" else "output_norm"
-    _end(b, b.norm(x, b.w(name + ".weight"), None, modern))
+    normed = b.norm(x, b.w(name + ".weight"), None, modern)
+    _end(b, _decided(b, normed, cut, layers[-1] - deciding + 1) if deciding else normed)
+
+
+_QUESTIONS = 3
+"""Kinds of questions that a decision model knows; its head runs for each."""
+
+
+def _decided(b: Build, x: Tensor, cut: Node, first: int) -> Node:
+    """One score per kind of question: layers of their own without positions, then a small network."""
+    g, scores = b.g, None
+    for kind in range(_QUESTIONS):
+        cur: Tensor = g.same(x, g.view(_required(b.w("token_types.weight")), b.embd))
+        for layer in range(first, b.shape.layers):
+            skip = cur
+            q, k, v = b.qkv(layer, b.lnorm(layer, "attn_norm", cur, True))
+            cur = b.attention(layer, q, k, v)
+            if layer == b.shape.layers - 1:
+                cur, skip = g.rows(cur, cut), g.rows(skip, cut)
+            middle = g.same(cur, skip)
+            cur = g.same(b.ffn(layer, b.lnorm(layer, "ffn_norm", middle, True), gate=None), middle)
+        cur = b.norm(cur, b.w("cls.norm.weight"), b.w("cls.norm.bias"), True)
+        for name in ("cls", "cls.output"):
+            cur = g.same(b.mm(b.w(name + ".weight"), cur), _required(b.w(name + ".bias")))
+            cur = g.same(cur) if name == "cls" else cur
+        assert isinstance(cur, Node)
+        scores = cur if scores is None else g.new([scores, cur], (kind + 1) * cur.ne[0], cur.ne[1])
+    assert scores is not None
+    return scores
 
 
 def _turned_attention(b: Build, layer: int, x: Tensor) -> Tensor:
