@@ -56,7 +56,13 @@ def test_a_read_only_disk_is_read_and_refuses_a_save_with_a_sentence(disk: Path)
     kept = profiles.save(Profile("Chat", Plan().with_("ctx-size", 1)))
     profiles.save(replace(kept, notes="second"))
     (disk / "profiles" / "Chat.toml").write_bytes(b"\0\0")
+    save_settings(disk / "settings.toml", Settings(theme="dark"))
+    save_settings(disk / "settings.toml", Settings(theme="dark", restart_limit=1))
+    (disk / "settings.toml").write_bytes(b"")
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    found, notices = load_settings(disk / "settings.toml")
+    assert found == Settings(theme="dark")
+    assert "could not be set aside" in str(notices[0])
     assert profiles.names() == ["Chat"]
     assert profiles.load("Chat").notes == "second"
     for act in (lambda: profiles.save(Profile("New", Plan())), lambda: profiles.delete("Chat"),

@@ -50,3 +50,43 @@ def test_an_order_that_was_changed_here_stays(tmp_path: Path) -> None:
     mine = Settings(recent_models=["c", "a", "b"])
     save_settings(path, mine, base)
     assert load_settings(path)[0].recent_models == ["c", "a", "b"]
+
+
+CHANGER = """
+import copy, sys
+from pathlib import Path
+from paddock.store import load_settings, save_settings
+path, field = Path(sys.argv[1]), sys.argv[2]
+settings, _ = load_settings(path)
+base = copy.deepcopy(settings)
+for n in range(1, 31):
+    setattr(settings, field, n)
+    save_settings(path, settings, base)
+    print(n, flush=True)
+"""
+
+
+def test_two_paddocks_that_save_at_once_both_have_their_last_word(tmp_path: Path, run_python) -> None:
+    path = tmp_path / "settings.toml"
+    save_settings(path, Settings(theme="dark"))
+    both = [run_python(CHANGER, str(path), field) for field in ("restart_limit", "log_cap_mib")]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert load_settings(path) == (Settings(theme="dark", restart_limit=30, log_cap_mib=30), [])
+
+
+def test_a_paddock_that_is_killed_while_it_saves_leaves_whole_settings(tmp_path: Path, run_python) -> None:
+    path = tmp_path / "settings.toml"
+    save_settings(path, Settings(theme="dark"))
+    for lines in (1, 3, 7):
+        process = run_python(CHANGER.replace("31", "100000"), str(path), "restart_limit")
+        for _ in range(lines):
+            assert process.stdout.readline()
+        process.kill()
+        process.wait(30)
+        settings, notices = load_settings(path)
+        assert (settings.theme, notices) == ("dark", [])
+        assert settings.restart_limit >= lines
+    (tmp_path / ".settings.toml.abc.tmp").write_bytes(b"half")
+    (tmp_path / ".settings.toml.bak.abc.tmp").write_bytes(b"half")
+    save_settings(path, settings)
+    assert list(tmp_path.glob(".*.tmp")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import shutil
 import tempfile
@@ -47,6 +48,14 @@ def atomic_write(path: Path, data: bytes, *, backup: bool = True) -> None:
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise _cannot_write(path, error) from error
+
+
+def sweep(folder: Path, name: str = "*") -> None:
+    """Take away what writes of `atomic_write` left that were killed. Only for who holds the folder's lock, so that no
+    write is under way."""
+    for left in folder.glob(f".{name}.*.tmp"):
+        with contextlib.suppress(OSError):
+            left.unlink()
 
 
 def _cannot_write(path: Path, error: OSError) -> AppError:

@@ -13,7 +13,7 @@ from paddock.errors import AppError
 from paddock.launch.model import Plan
 from paddock.store import working
 from paddock.store.deleted import Deleted, DeletedProfiles
-from paddock.store.files import BACKUP, atomic_write, copy_aside, parse_toml, toml_bytes
+from paddock.store.files import BACKUP, atomic_write, copy_aside, parse_toml, sweep, toml_bytes
 from paddock.store.locking import locked
 from paddock.store.naming import file_name, free_name, free_path
 from paddock.store.profile_form import SCHEMA as SCHEMA
@@ -111,9 +111,7 @@ class Profiles:
     def _writing(self) -> Iterator[None]:
         with locked(self.folder) as held:
             if held:
-                # Nobody else writes now: what is left of a write is that of a Paddock that was killed.
-                for left in self.folder.glob(".*.toml*.tmp"):
-                    left.unlink(missing_ok=True)
+                sweep(self.folder, "*.toml")
             yield
 
     def save(self, profile: Profile, *, secret_saver: SecretSaver | None = None, replace_existing: bool = True,

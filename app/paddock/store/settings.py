@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from paddock.errors import AppError
-from paddock.store.files import BACKUP, atomic_write, copy_aside, parse_toml, set_aside, toml_bytes
+from paddock.store.files import BACKUP, atomic_write, copy_aside, parse_toml, set_aside, sweep, toml_bytes
 from paddock.store.locking import locked
 from paddock.text import Text
 
@@ -97,27 +97,27 @@ def _read(path: Path, notices: list[Text]) -> dict[str, Any] | None:
         notices.append(Text("The settings could not be read ({why}): defaults are used.", why=error.strerror or error))
         return None
     except AppError as error:
-        try:
-            aside = set_aside(path)
-        except OSError as failed:
-            notices.append(Text("{what} It could not be set aside ({why}): defaults are used.", what=error,
-                                why=failed.strerror or failed))
-            return None
-        return _last_good(path, aside, error, notices)
+        return _last_good(path, error, notices)
 
 
-def _last_good(path: Path, aside: Path, error: AppError, notices: list[Text]) -> dict[str, Any] | None:
+def _last_good(path: Path, error: AppError, notices: list[Text]) -> dict[str, Any] | None:
+    """The copy before the last save, if that can be read; the damaged file is set aside where the folder lets us."""
     backup = path.with_name(path.name + BACKUP)
+    table: dict[str, Any] | None
     try:
         table = parse_toml(backup.read_bytes(), backup)
     except (OSError, AppError):
-        notices.append(Text("{what} It is kept as “{aside}”; the defaults are used.", what=error, aside=aside.name))
-        return None
+        table = None
+    used = Text("the defaults are used") if table is None else Text("the last good copy is used")
     try:
-        shutil.copyfile(backup, path)
-    except OSError:
-        pass  # It is read all the same, and written with the next change.
-    notices.append(Text("{what} It is kept as “{aside}”; the last good copy is used.", what=error, aside=aside.name))
+        aside = set_aside(path)
+        if table is not None:
+            shutil.copyfile(backup, path)
+    except OSError as failed:
+        notices.append(Text("{what} It could not be set aside ({why}): {used}.", what=error,
+                            why=failed.strerror or failed, used=used))
+        return table
+    notices.append(Text("{what} It is kept as “{aside}”; {used}.", what=error, aside=aside.name, used=used))
     return table
 
 
@@ -127,7 +127,9 @@ def save_settings(path: Path, settings: Settings, loaded: Settings | None = None
     `loaded`: the settings as they were read. What was not changed since then is left as another Paddock may have
     written it, and of lists and tables only what was added or taken out is.
     """
-    with locked(path.parent):
+    with locked(path.parent) as held:
+        if held:
+            sweep(path.parent, path.name)
         try:
             old = parse_toml(path.read_bytes(), path)
         except (OSError, AppError):
