@@ -114,7 +114,14 @@ def test_each_request_is_recorded_once_with_the_servers_own_figures(
     with ThreadPoolExecutor(6) as pool:
         told = {t.seed: t for t in pool.map(clients.ask, range(COUNT))}
     clients.openai.close()
-    run.wait_for(lambda _: sum(e.get("event") == "request" and not e.get("is_child") for e in run.events) >= COUNT)
+    ended: set[int] = set()
+
+    def all_ended(event: dict[str, Any]) -> bool:
+        if event.get("event") == "request":
+            ended.add(event["number"])
+        return len(ended) >= COUNT + COUNT // len(KINDS)  # one kind makes two requests of each
+
+    run.wait_for(all_ended)
     run.process.send_signal(signal.SIGINT)
     assert run.end() == 130, "".join(run.errors)[-2000:]
 
