@@ -109,18 +109,7 @@ class ChartArea(QWidget):
 def depth_chart(series: Any, slots: int, past: Points, ceiling: tuple[float, float, int] | None,
                 limit: float | None) -> Chart:
     """Every sample of a generating slot at its depth; earlier answers of the profile; what memory speed allows."""
-    now: list[tuple[float, float]] = []
-    for slot in range(slots):
-        names = f"slot.{slot}.context_used", f"slot.{slot}.generation_per_s"
-        if names[1] not in series.names:
-            continue
-        # Two reads of a series that grows: what both have.
-        depth, speed = (series.view(name)[1] for name in names)
-        count = min(len(depth), len(speed))
-        good = (speed[:count] > 0) & ~np.isnan(depth[:count])
-        now += list(zip(depth[:count][good].tolist(), speed[:count][good].tolist(), strict=True))
-    if len(now) > _MOST_POINTS:
-        now = now[:: -(-len(now) // _MOST_POINTS)]
+    now = _samples(series, slots)
     deepest = max([d for d, _ in (*now, *past)], default=0.0)
     top_x = max(512.0, 1.1 * deepest if limit is None else min(limit, max(1.1 * deepest, limit / 16)))
     top_y = _round_up(max([s for _, s in (*now, *past[:200])], default=1.0))
@@ -131,6 +120,21 @@ def depth_chart(series: Any, slots: int, past: Points, ceiling: tuple[float, flo
             x = top_x * i / 20
             bound.append((x, 1 / (1 / empty + min(1.0, x / depth_full) * (1 / full - 1 / empty))))
     return Chart(tuple(now), tuple(p for p in past[:200] if p[0] <= top_x), tuple(bound), top_x, top_y)
+
+
+def _samples(series: Any, slots: int) -> list[tuple[float, float]]:
+    """(depth, tokens/s), thinned evenly before anything leaves numpy: a day holds a million of them."""
+    found = []
+    for slot in range(slots):
+        names = f"slot.{slot}.context_used", f"slot.{slot}.generation_per_s"
+        if names[1] in series.names:
+            # Two reads of a series that grows: what both have.
+            depth, speed = (series.view(name)[1] for name in names)
+            count = min(len(depth), len(speed))
+            good = np.flatnonzero((speed[:count] > 0) & ~np.isnan(depth[:count]))
+            found.append((depth, speed, good))
+    step = max(1, -(-sum(len(good) for _, _, good in found) // _MOST_POINTS))
+    return [(float(depth[i]), float(speed[i])) for depth, speed, good in found for i in good[::step].tolist()]
 
 
 def acceptance_chart(series: Any) -> Chart:
