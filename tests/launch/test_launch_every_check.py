@@ -14,7 +14,7 @@ from launch_support import GIB, model_file, option
 
 from paddock.engine import Engine
 from paddock.engine.model import EngineOption
-from paddock.gguf.model import Facts, Kind, ModelFile, Problem
+from paddock.gguf.model import Facts, Kind, ModelFile, Problem, Tensor
 from paddock.hardware.model import Gpu, Machine
 from paddock.launch import Conditions, Issue, Plan, check, parse
 from paddock.launch.model import Card
@@ -53,8 +53,7 @@ class Case:
 
 def _sized(byte_count: int, **facts: Any) -> ModelFile:
     """A model whose one tensor has this many bytes."""
-    model = model_file(tensors=("x",), **facts)
-    return replace(model, tensors=(replace(model.tensors[0], nbytes=byte_count),))
+    return replace(model_file(**facts), tensors=(Tensor("x", (32,), 0, "f32", 0, byte_count, 1),))
 
 
 def _tokens(kind: str, cut: str) -> ModelFile:

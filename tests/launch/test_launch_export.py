@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from paddock.engine import Engine
 from paddock.errors import AppError
-from paddock.launch import Plan, command, parse
+from paddock.launch import Plan, check, command, parse
 from paddock.launch.export import FORMATS, export
 from paddock.launch.quoting import batch, powershell, unit
 
@@ -184,3 +184,23 @@ def test_a_name_that_could_be_a_command_is_never_written(format: str) -> None:
     with pytest.raises(AppError, match="no name of a variable"):
         export(plan, format)
     assert "touch" not in command(plan, None).own
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_keys_of_other_services_and_of_containers_do_not_leave_either(format: str) -> None:
+    plan = Plan(environment=(("OPENAI_API_KEY", "s3cret"), ("FOO", "bar")),
+                prefix=("docker", "run", "-e", "HF_TOKEN=t0ken", "--env=MY_SECRET=h1dden", "image")).with_("model", "a")
+    made = command(plan, None)
+    text = export(made, format)
+    assert not any(key in text + made.own for key in ("s3cret", "t0ken", "h1dden"))
+    assert made.env["OPENAI_API_KEY"] == "s3cret"
+    assert "HF_TOKEN=t0ken" in made.argv
+    if format not in ("argv", "preset"):
+        assert "OPENAI_API_KEY" in text
+
+
+def test_a_pasted_container_does_not_keep_its_keys_as_words() -> None:
+    plan = parse("docker run -e HF_TOKEN=t0ken -e A=b ghcr.io/x/llama -m /a.gguf")
+    assert plan.environment == (("HF_TOKEN", "t0ken"), ("A", "b"))
+    assert not any("t0ken" in word for word in plan.extra)
+    assert "literal-key" in {issue.id for issue in check(plan, None, None, None)}

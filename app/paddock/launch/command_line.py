@@ -43,7 +43,7 @@ def command(
     world = conditions or Conditions()
     chosen = chosen_additions(plan, engine, world, additions)
     parts = _Parts(plan, engine, world, dict(secrets or {})).gather()
-    own_env = tuple(pair for pair in plan.environment if pair[0] not in secret_reference.SECRET_VARIABLES)
+    own_env = tuple(pair for pair in plan.environment if not secret_reference.is_key(pair[0]))
     added_env = tuple(pair for a in chosen for pair in a.environment)
     return Command(
         program=_program(plan, engine),
@@ -81,7 +81,7 @@ class _Parts:
         for setting in self.plan:
             self.add(setting)
         for name, value in self.plan.environment:
-            if name in secret_reference.SECRET_VARIABLES:
+            if secret_reference.is_key(name):
                 self.resolve(name, value)
         return self
 
@@ -142,7 +142,7 @@ def _environment(
     out = dict(engine.environment) if engine is not None else {}
     for addition in chosen:
         out.update(addition.environment)
-    out.update(pair for pair in plan.environment if pair[0] not in secret_reference.SECRET_VARIABLES)
+    out.update(pair for pair in plan.environment if not secret_reference.is_key(pair[0]))
     out.update(parts.secret_env)
     # An empty LLAMA_ARG_* is not "unset" for llama.cpp but a bad number.
     return {name: value for name, value in out.items() if value or not name.startswith("LLAMA_ARG_")}
@@ -167,7 +167,7 @@ def is_option_variable(name: str) -> bool:
 
 
 def _shown_variable(name: str, value: str) -> str:
-    return secret_reference.shown(value) if name in secret_reference.SECRET_VARIABLES else value
+    return secret_reference.shown(value) if secret_reference.is_key(name) else value
 
 
 def _quoted(word: str, path: bool) -> str:
@@ -180,7 +180,7 @@ def _quoted(word: str, path: bool) -> str:
 def _own_text(plan: Plan, engine: Engine | None, words: list[str]) -> str:
     assignments = [f"{name}={shlex.quote(_shown_variable(name, value))}" for name, value in plan.environment
                    if is_name(name)]
-    prefix = [shlex.quote(word) for word in plan.prefix]
+    prefix = [shlex.quote(secret_reference.shown_word(word)) for word in plan.prefix]
     if containers.around(plan.prefix) is not None:
         return " ".join((*assignments, f"{CONTAINER_VARIABLE}=1", *prefix, *map(shlex.quote, _program(plan, None)),
                          *words))

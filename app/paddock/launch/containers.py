@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Plan, Setting
-from paddock.launch.secret_reference import SECRET_VARIABLES
+from paddock.launch.secret_reference import is_key
 from paddock.launch.spelling import takes_paths
 
 PROGRAMS = ("docker", "podman", "nerdctl")
@@ -57,7 +57,7 @@ def read(words: Sequence[str]) -> Container | None:
             ports += _port(value)
         elif name in ("--network", "--net"):
             shared = value == "host"
-        elif name in ("-e", "--env") and ("=" in value or value in SECRET_VARIABLES):
+        elif name in ("-e", "--env") and ("=" in value or is_key(value)):
             # Without a value docker hands on what is set outside: nothing to keep, but for a key.
             variable, _, content = value.partition("=")
             environment.append((variable, content if "=" in value else f"${variable}"))

@@ -16,6 +16,7 @@ from paddock.launch.catalogue import CATALOGUE, Group, Kind
 from paddock.launch.command_line import command
 from paddock.launch.model import Command, Plan, Setting
 from paddock.launch.parsing import read_settings
+from paddock.launch.secret_reference import shown_word
 from paddock.launch.variables import is_name
 from paddock.text import Text
 
@@ -71,7 +72,7 @@ def export(
     added = made.additions if additions else ()
     flags = (*made.own_argv, *(word for a in added for word in a.argv))
     return make(_Parts(
-        prefix=made.prefix, program=made.program, flags=flags,
+        prefix=tuple(map(shown_word, made.prefix)), program=made.program, flags=flags,
         variables=(*made.own_env, *(pair for a in added for pair in a.environment)),
         keys=_keys(made.secrets),
         name=name or _name(read_settings(flags)[0]),

@@ -13,7 +13,7 @@ from paddock.launch.catalogue import CATALOGUE, Option
 from paddock.launch.expanding import Variables, only_used
 from paddock.launch.model import Plan, Setting
 from paddock.launch.powershell import is_powershell, read_powershell
-from paddock.launch.secret_reference import SECRET_VARIABLES, from_shell
+from paddock.launch.secret_reference import from_shell, is_key, shown_word
 from paddock.launch.words import Word, read_words
 
 ENGINE_VARIABLE = "PADDOCK_ENGINE"
@@ -207,7 +207,7 @@ class _Line:
             elif match[1] == CONTAINER_VARIABLE:
                 self.within = True
             else:
-                value = from_shell(match[2]) if match[1] in SECRET_VARIABLES else match[2]
+                value = from_shell(match[2]) if is_key(match[1]) else match[2]
                 self.environment.append((match[1], value))
                 self.assigned.append((match[1], match[2]))
         return []
@@ -255,10 +255,10 @@ class _Line:
         if rest and not looks_like_flag(rest[0]) and _PROGRAM.fullmatch(_base(rest[0])):
             rest = rest[1:]
         settings, stray = read_settings(rest)
-        self.extra.extend((*words[:container.after], *stray))
+        self.extra.extend((*map(shown_word, words[:container.after]), *stray))
         found = containers.outside(Plan(settings), container)
         self.settings = found.settings
-        self.environment += [(name, from_shell(value) if name in SECRET_VARIABLES else value)
+        self.environment += [(name, from_shell(value) if is_key(name) else value)
                              for name, value in found.environment]
         return True
 

@@ -8,12 +8,13 @@ from paddock.launch import containers
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import Question, error, hint, warning
 from paddock.launch.effective import DEFAULT_PORT, is_local
-from paddock.launch.model import Issue
-from paddock.launch.secret_reference import MASK, SECRET_VARIABLES, is_reference
+from paddock.launch.model import PREFIX, VARIABLE, Issue
+from paddock.launch.secret_reference import MASK, is_key, is_reference, shown_word
 from paddock.text import Text
 
 _TOOLS = ("tools", "agent", "ui-mcp-proxy", "mcp-servers-config", "mcp-servers-json")
 _LOCAL = (("host", ("127.0.0.1",)),)
+_OPTIONS = {"LLAMA_API_KEY": "api-key", "HF_TOKEN": "hf-token"}
 
 
 def port(q: Question) -> Iterator[Issue]:
@@ -81,12 +82,14 @@ def keys(q: Question) -> Iterator[Issue]:
     """A key that stands in the plan itself."""
     found = [(s.option, value) for s in q.plan for value in s.values
              if s.option in CATALOGUE and CATALOGUE[s.option].secret]
-    found += [("api-key" if name == "LLAMA_API_KEY" else "hf-token", value)
-              for name, value in q.plan.environment if name in SECRET_VARIABLES]
+    found += [(_OPTIONS.get(name, f"{VARIABLE}{name}"), value) for name, value in q.plan.environment if is_key(name)]
+    found += [(PREFIX, MASK) for word in q.plan.prefix if word.endswith(f"={MASK}")]
+    found += [(PREFIX, word) for word in q.plan.prefix if shown_word(word) != word]
     for option, value in found:
         if value == MASK:
             yield error("masked-key", option, Text("The key was masked when this line was copied."),
-                        Text("Type it again, or choose where it is kept."), ((option, None),))
+                        Text("Type it again, or choose where it is kept."),
+                        ((option, None),) if option != PREFIX else ())
         elif value and not is_reference(value):
             yield warning("literal-key", option,
                           Text("The key stands in the plan in plain text and would be saved with it."),
