@@ -75,6 +75,29 @@ def test_the_keyboard_launches_beside_what_runs(qtbot, window: MainWindow, desk:
         run.become(State.STOPPED)
 
 
+def test_after_a_launch_the_keyboard_is_on_stop(qtbot, window: MainWindow, desk: Desk, workspace) -> None:
+    """The dock folds as Run comes up, and the button goes from Launch to Stop under the keyboard."""
+    with qtbot.waitSignal(desk.previewChanged):
+        desk.set("ctx-size", 4096)
+    window.show_page("launch")
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    window.dock.control.button.setFocus()
+    qtbot.waitUntil(window.dock.control.button.hasFocus)
+    with qtbot.waitSignal(desk.pageWanted):
+        qtbot.keyClick(window.dock.control.button, Qt.Key.Key_Space)
+    small = window.dock.small_control.button
+    qtbot.waitUntil(small.hasFocus)
+    assert small.text() == "Stop"
+    desk.run.become(State.READY)
+    qtbot.keyClick(small, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: desk.run.stopped)
+    assert small.hasFocus(), "while it stops"
+    desk.run.become(State.STOPPED)
+    qtbot.waitUntil(lambda: small.text() == "Launch")
+    assert small.hasFocus()
+
+
 def test_the_dock_ends_the_watching_and_says_so(qtbot, planned: Desk) -> None:
     dock = Dock(planned)
     qtbot.addWidget(dock)

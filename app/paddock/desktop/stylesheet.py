@@ -82,6 +82,8 @@ QToolButton[segment="true"]:hover{background:palette(midlight)}
 QToolButton[segment="true"]:checked{background:$sel;color:palette(link);font-weight:600}
 QToolButton[segment="true"]:focus{border:2px solid palette(highlight);border-radius:3px;padding:0 11px;
  min-height:${h22}px;max-height:${h22}px}
+QToolButton[segment="true"][tight="true"]{padding:0 4px}
+QToolButton[segment="true"][tight="true"]:focus{padding:0 2px}
 QToolButton[segment="true"]:disabled{color:$text3;background:palette(alternate-base)}
 QCheckBox,QRadioButton{spacing:8px;min-height:${h26}px}
 QCheckBox::indicator{width:${h14}px;height:${h14}px;

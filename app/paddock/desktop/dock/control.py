@@ -101,7 +101,10 @@ class Control(QWidget):
         watched = live and run is not None and run.read_only
         self._show_button(live, tr("Stop watching") if watched else tr("Stop"))
         why = "" if live else blocked(self._desk)
-        self.button.setEnabled(state is not State.STOPPING if live else not why)
+        can = state is not State.STOPPING if live else not why
+        # A button that goes grey under the finger would hand the keyboard on: while it works, pressing does nothing.
+        waits = (state is State.STOPPING or self._desk.launching) and self.button.hasFocus()
+        self.button.setEnabled(can or waits)
         stops = tr("The server goes on without being watched") if watched else tr("Stop the server")
         self.button.setToolTip(why or (stops if live else tr("Start the server (Ctrl+Return)")))
         self.button.setAccessibleDescription(why)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 FULL, FOLDED = 200, 56
-NARROW = 1000
+NARROW, TINY = 1000, 620
 
 
 class Dock(QFrame):
@@ -95,9 +95,14 @@ class Dock(QFrame):
         return made
 
     def set_folded(self, folded: bool) -> None:
-        """Fold or unfold without telling."""
+        """Fold or unfold without telling. The keyboard goes from a control to its twin in the other form."""
+        twins = [(self.control.button, self.small_control.button), (self.line.edit, self.small_line.edit),
+                 (self._chevron_down, self._chevron_up)]
+        shown = next((pair[int(folded)] for pair in twins if pair[int(not folded)].hasFocus()), None)
         self._stack.setCurrentIndex(int(folded))
         self.setFixedHeight(theme().px(FOLDED if folded else FULL))
+        if shown is not None and shown.isVisibleTo(self):
+            shown.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def is_folded(self) -> bool:
         return self._stack.currentIndex() == 1
@@ -114,10 +119,11 @@ class Dock(QFrame):
     def _arrange(self) -> None:
         narrow = self.width() < theme().px(NARROW)
         self.small_bars.set_narrow(narrow)
-        self.small_bars.set_most(2 if narrow else 4 if not self._line_in_fold else 3)
+        tiny = self.width() < theme().px(TINY)
+        self.small_bars.set_most(1 if tiny else 2 if narrow else 4 if not self._line_in_fold else 3)
         with_line = self._line_in_fold and not narrow
         self.small_line.setVisible(with_line)
-        self.small_verdict.reason.setVisible(not with_line)
+        self.small_verdict.reason.setVisible(not with_line and not tiny)
         self._folded_row.setStretch(1, 0 if with_line else 1)
         self._folded_row.setStretch(2, 1 if with_line else 0)
 

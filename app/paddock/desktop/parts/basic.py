@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,13 @@ from PySide6.QtWidgets import (
 
 from paddock.desktop.icons import icon, paint_icon
 from paddock.desktop.theme import theme
+
+_FIGURE = re.compile(r"(?<=\d) (?=(?:%|[KMGT]iB|t/s|ms|s|min|h|W|°C)(?!\w))")
+
+
+def kept_together(text: str) -> str:
+    """The text with figures and their units on one line: "60.5 %", "6.70 GiB"."""
+    return _FIGURE.sub("\u00a0", text)
 
 
 class Label(QLabel):
@@ -51,7 +59,7 @@ class Label(QLabel):
             return
         self._full = text
         self.setAccessibleName(text if self.textFormat() == Qt.TextFormat.PlainText else "")
-        super().setText(text)
+        super().setText(kept_together(text) if self.wordWrap() else text)
         if self._elide:
             self._shorten()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -157,14 +157,29 @@ class ProgressLine(QWidget):
 
 
 class _Segment(QToolButton):
-    """Wide enough for its text in bold, which it is when it is chosen."""
+    """Wide enough for its text in bold, which it is when it is chosen. Where room is scarce the air around it goes."""
 
-    def sizeHint(self) -> QSize:
-        hint = super().sizeHint()
+    _AIR, _TIGHT = 13, 4
+    """As in the stylesheet, pixels."""
+
+    def _word(self) -> int:
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
-        more = QFontMetrics(bold).horizontalAdvance(self.text()) - self.fontMetrics().horizontalAdvance(self.text())
-        return QSize(hint.width() + max(0, more), hint.height())
+        return QFontMetrics(bold).horizontalAdvance(self.text())
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._word() + 2 * self._AIR + 4, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._word() + 2 * self._TIGHT + 2, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        tight = self.width() < self.sizeHint().width()
+        if tight != bool(self.property("tight")):
+            self.setProperty("tight", tight)
+            self.style().unpolish(self)
+            self.style().polish(self)
 
 
 class Segments(QFrame):

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from paddock.desktop.parts.basic import kept_together
 from paddock.desktop.theme import theme
 
 
@@ -77,7 +78,7 @@ class ClampLabel(QWidget):
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, line)
 
     def _break(self, text: str) -> list[str]:
-        layout = QTextLayout(text, theme().font(self._kind))
+        layout = QTextLayout(kept_together(text), theme().font(self._kind))
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WordWrap)
         layout.setTextOption(option)
