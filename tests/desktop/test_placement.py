@@ -412,6 +412,27 @@ def test_auto_placement_is_offered_only_where_it_exists_and_applies_its_plan(qtb
                                                                 "projector", "spills"])]
 
 
+def test_what_is_held_auto_placement_leaves_as_it_is(qtbot, view: PlacementView, planned: Desk, monkeypatch) -> None:
+    asked = []
+
+    def auto_place(model, plan, budgets, *, pinned=(), **given):
+        asked.append(sorted(pinned))
+        return SimpleNamespace(plan=plan.with_("n-cpu-moe", 3), estimate=None, why="Because.")
+
+    monkeypatch.setattr(view_module, "auto_placement", lambda: auto_place)
+    pins = view.patterns.pins
+    assert pins.button.accessibleName() == "What auto placement leaves as it is: nothing"
+    for action in pins.menu().actions():
+        if action.text().startswith(("Context", "Shares")):
+            action.setChecked(True)
+    assert pins.button.accessibleName().endswith("Context (-c), Shares of the devices (-ts)")
+    with qtbot.waitSignal(planned.planChanged):
+        qtbot.mouseClick(view.patterns.automatic, LEFT)
+    assert asked == [["ctx-size", "tensor-split"]]
+    pins.hold("context", False)
+    assert pins.options() == {"tensor-split"}
+
+
 def test_a_build_without_auto_placement_is_no_error(monkeypatch) -> None:
     empty = ModuleType("paddock.fit.autoplacement")
     monkeypatch.setitem(__import__("sys").modules, "paddock.fit.autoplacement", empty)

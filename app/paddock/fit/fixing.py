@@ -95,7 +95,7 @@ def _candidates(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before:
     context = before.context_length or 0
     if plan.get("cache-type-k") is None and plan.get("cache-type-v") is None and worst.context:
         changed = plan.with_("cache-type-k", "q8_0").with_("cache-type-v", "q8_0")
-        yield "kv-q8", Text("KV type q8_0"), changed, Text("slightly less exact")
+        yield "kv-q8", Text("KV type q8_0"), changed, Text("less exact")
     if worst.name == "Host" and any(t.high > t.bytes for t in worst.terms if t.id == "overhead"):
         yield ("cache-ram", Text("Prompt cache 0"), plan.with_("cache-ram", 0).with_("ctx-checkpoints", 0),
                Text("prompts are processed again"))

@@ -108,7 +108,8 @@ class DetailsDialog(QDialog):
         self._body.addWidget(Label(tr("Memory held by others"), weight=600))
         if others.holders:
             rows = [(h.name, h.words, closed_words(h, others)) for h in others.holders]
-            self._body.addLayout(_table((tr("Program"), tr("Holds"), tr("If it were closed")), rows, frozenset()))
+            closed = tr("If it were closed") if others.closings else ""
+            self._body.addLayout(_table((tr("Program"), tr("Holds"), closed), rows, frozenset()))
         together = next((c for c in others.closings if len(c.holders) > 1), None)
         for text in (None if together is None else together.text, others.untold_text):
             if text is not None:

@@ -65,7 +65,7 @@ def context_words(estimate: Estimate | None, model: ModelFile | None, found: Wha
 
 def placement_words(estimate: Estimate | None, model: ModelFile | None) -> str:
     """Where the weights end up."""
-    if estimate is None or model is None:
+    if estimate is None or model is None or not estimate.devices:
         return ""
     gpus = [d for d in estimate.devices if d.name != "Host" and d.model]
     host = estimate.device("Host")

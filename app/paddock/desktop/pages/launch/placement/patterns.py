@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from paddock.desktop.pages.launch.placement import edits, words
 from paddock.desktop.pages.launch.placement.builder import PatternBuilder
+from paddock.desktop.pages.launch.placement.pins import Pins
 from paddock.desktop.pages.launch.placement.tables import CellText, DenseTable
 from paddock.desktop.parts.basic import Label, button, column, panel, row, rule, tool_button
 from paddock.desktop.theme import theme
@@ -38,6 +39,7 @@ class PatternsPane(QWidget):
         self.number: int | None = None
         self.add = button(tr("Add"), "plus", self._new, small=True, name=tr("Write a new pattern"))
         self.automatic = button(tr("Auto placement"), "wand-sparkles", small=True)
+        self.pins = Pins(self)
         self.up = tool_button("arrow-up", tr("Earlier (Alt+Up)"), lambda: self._move(-1), quiet=False)
         self.down = tool_button("arrow-down", tr("Later (Alt+Down)"), lambda: self._move(1), quiet=False)
         self.out = tool_button("trash-2", tr("Take this pattern out (Delete)"), self._remove, quiet=False)
@@ -61,7 +63,7 @@ class PatternsPane(QWidget):
         self.builder.written.connect(self._written)
         title = Label(tr("Patterns"), weight=600)
         flag = Label("-ot", "mono", "text2")
-        head = row(title, flag, None, self.add, self.automatic, self.up, self.down, self.out, gap=8,
+        head = row(title, flag, None, self.add, self.automatic, self.pins.button, self.up, self.down, self.out, gap=8,
                    margins=(16, 5, 16, 5))
         self._stack.setMinimumHeight(theme().px(96))
         box = column(panel("base", head), self._stack, rule(), self.builder, gap=0)

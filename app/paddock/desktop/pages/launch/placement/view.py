@@ -78,7 +78,8 @@ class PlacementView(QWidget):
         self.picture.split.connect(self._split)
         self.patterns.chosen.connect(self._pattern_chosen)
         self.patterns.automatic.clicked.connect(lambda _checked=False: self._place_automatically())
-        self.patterns.automatic.setVisible(auto_placement() is not None)
+        for widget in (self.patterns.automatic, self.patterns.pins.button):
+            widget.setVisible(auto_placement() is not None)
         self.patterns.flagChosen.connect(self.strip.focus_flag)
         self.tabs.chosen.connect(self._arrange)
         desk.planChanged.connect(self._plan_changed)
@@ -258,9 +259,10 @@ class PlacementView(QWidget):
             return
         plan, given = self._desk.plan, given_of(self._desk.workspace, preview)
         model, budgets = preview.model, budgets_of(preview.machine)
+        pinned = self.patterns.pins.options()
         self.patterns.automatic.setEnabled(False)
-        bridge.run(lambda: function(model, plan, budgets, **given), lambda placed: self._placed(plan, placed),
-                   self._not_placed, self, name="auto placement")
+        bridge.run(lambda: function(model, plan, budgets, pinned=pinned, **given),
+                   lambda placed: self._placed(plan, placed), self._not_placed, self, name="auto placement")
 
     def _placed(self, before: Plan, placed: Any) -> None:
         self.patterns.automatic.setEnabled(True)
