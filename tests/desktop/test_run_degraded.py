@@ -9,6 +9,8 @@ import fakedesk as fake
 import pytest
 from PySide6.QtWidgets import QPushButton
 
+from paddock.desktop.degraded import FindingsWatch
+from paddock.desktop.dock.control import state_words
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.banner import Messages, messages_of
 from paddock.desktop.state import Desk
@@ -96,6 +98,21 @@ def test_why_a_server_ended_comes_before_everything_else(run: fake.FakeRun) -> N
     assert [m.id for m in messages_of(run)] == ["", "degraded.clocks_heat", "degraded.context_full"]
     run.state = State.STOPPED
     assert all(not m.id for m in messages_of(run)), "a server that is gone is not degraded"
+
+
+def test_the_dock_says_degraded_and_those_who_show_it_hear_of_the_change(
+        qtbot, page: RunPage, run: fake.FakeRun) -> None:
+    assert state_words(page.desk)[1:] == ("Ready, degraded", "warn")
+    watch = FindingsWatch(page.desk)
+    with qtbot.waitSignal(page.desk.runDiagnosed) as first:
+        watch.look()
+    assert first.args == [run, None]
+    with qtbot.assertNotEmitted(page.desk.runDiagnosed):
+        watch.look()
+    run.findings = ()
+    with qtbot.waitSignal(page.desk.runDiagnosed):
+        watch.look()
+    assert state_words(page.desk)[1] == "Ready"
 
 
 def test_each_run_has_messages_of_its_own(run: fake.FakeRun) -> None:

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from paddock.desktop import bridge
+from paddock.desktop.degraded import FindingsWatch
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.control import blocked, state_words
 from paddock.desktop.icons import icon
@@ -83,6 +84,7 @@ class MainWindow(QMainWindow):
         desk.runsChanged.connect(self._mark_run)
         desk.runStateChanged.connect(self._mark_run)
         desk.runDiagnosed.connect(self._mark_run)
+        self._findings = FindingsWatch(desk, self)
         desk.leftoversFound.connect(self.show_leftovers)
         self._restore()
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from paddock.desktop.degraded import is_degraded
 from paddock.desktop.icons import icon
 from paddock.desktop.parts.basic import Label, button, column, row
 from paddock.desktop.parts.clamp import ClampLabel
@@ -48,7 +49,7 @@ def state_words(desk: Desk) -> tuple[State | None, str, str | None]:
         fraction = run.progress().fraction
         return state, tr("Loading ≈ {percent}", percent=percent_text(fraction)) if fraction is not None else \
             tr("Loading, {time}", time=seconds_text(run.progress().seconds)), None
-    if state is State.READY and any(not d.fatal for d in run.diagnoses):
+    if state is State.READY and is_degraded(run):
         return state, tr("Ready, degraded"), "warn"
     if state in (State.FAILED, State.CRASHED):
         found = run.exit.diagnosis if run.exit is not None else None
