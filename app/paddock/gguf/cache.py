@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Iterable
@@ -85,6 +85,7 @@ class HeaderCache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._made = False
 
     def get(self, path: Path) -> ModelFile | None:
         """The model that was read from this file, if none of its files has changed, come or gone since."""
@@ -145,14 +146,18 @@ class HeaderCache:
         return self.folder / (hashlib.sha256(os.fsencode(path)).hexdigest()[:32] + ".model")
 
     def _write(self, target: Path, data: bytes) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder, suffix=".new")
+        if not self._made:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._made = True
+        # No other process or thread has this name, and what is left of a crash is overwritten or pruned.
+        new = f"{target}.{os.getpid()}-{threading.get_ident()}.new"
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(new, "wb") as file:
                 file.write(data)
-            os.replace(name, target)
+            os.replace(new, target)
         except OSError:
-            Path(name).unlink(missing_ok=True)
+            self._made = False
+            _remove(Path(new))
             raise
 
 

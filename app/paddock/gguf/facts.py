@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +121,7 @@ def _counts(tensors: Sequence[Tensor]) -> tuple[int, tuple[int, int]]:
     """Parameters in all; (bytes, parameters) of those tensors whose size is known."""
     total = sized_bytes = sized = 0
     for tensor in tensors:
-        count = 1
-        for extent in tensor.shape:
-            count *= extent
+        count = prod(tensor.shape)
         if count >= 1 << 63:
             continue
         total += count
@@ -171,13 +170,18 @@ def _vocabulary(values: _Values, tensors: Sequence[Tensor]) -> int | None:
 def _placed(tensors: Sequence[Tensor], layers: int, kind: Kind) -> tuple[tuple[Mapping[str, int], ...], int, int]:
     """Bytes per block and class, bytes of the input layer, bytes of the output layer."""
     blocks = [{"attention": 0, "experts": 0, "ffn": 0, "other": 0} for _ in range(layers)]
+    classes: dict[str, str] = {}  # the blocks of a model are alike
     inputs = outputs = 0
     for tensor in tensors:
         size = tensor.nbytes or 0
         block = block_of(tensor.name)
         if block is not None:
-            if block[0] < layers:
-                blocks[block[0]][_class(block[1])] += size
+            number, rest = block
+            if number < layers:
+                kind_of_it = classes.get(rest)
+                if kind_of_it is None:
+                    kind_of_it = classes[rest] = _class(rest)
+                blocks[number][kind_of_it] += size
             continue
         first = tensor.name.partition(".")[0]
         if first in _INPUT:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddock.text import Text
 
@@ -25,9 +25,11 @@ class Kind(StrEnum):
     VOCAB = "vocab"
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """One row of the tensor table. `shape` is ne[], innermost first, always as stored (1 to 4 numbers)."""
+class Tensor(NamedTuple):
+    """One row of the tensor table. `shape` is ne[], innermost first, always as stored (1 to 4 numbers).
+
+    A tuple, because a scan of a library makes a quarter of a million of them.
+    """
 
     name: str
     shape: tuple[int, ...]
