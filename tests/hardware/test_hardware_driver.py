@@ -331,6 +331,33 @@ answer = [steps[0], steps[-1], back[-1], inits, balance.count("shutdown") - bala
     assert after == [False, False]
 
 
+def test_the_log_of_the_loaded_server_brings_the_readings_of_cards_that_could_not_be_told_apart(
+    with_driver: Driver
+) -> None:
+    code = """
+listed = [EngineDevice(f"CUDA{i}", "NVIDIA GeForce RTX 3090", int(23.6 * GIB), 0) for i in (0, 1)]
+machine = hardware.survey(listed)
+now, told = [100.0], {}
+readings = hardware.Readings(machine, lambda: [], clock=lambda: now[0], buses=lambda: told)
+def used():
+    now[0] += 1
+    return [None if d.used_bytes != d.used_bytes else d.used_bytes for d in readings.read().devices]
+before = used()
+told["CUDA0"] = "0000:21:00.0"
+half = used()
+told["CUDA1"] = "0000:01:00.0-v1"
+whole = used()
+readings.close()
+told.clear()
+answer = [before, half, whole, used()]
+"""
+    before, half, whole, closed = with_driver(code, mode="twins", CUDA_DEVICE_ORDER="FASTEST_FIRST")
+    assert before == [None, None]
+    assert half == [4 * GIB, None]
+    assert whole == [4 * GIB, 9 * GIB]
+    assert closed == [None, None]
+
+
 def test_after_the_machine_slept_the_driver_is_opened_anew_at_once(with_driver: Driver, tmp_path: Path) -> None:
     code = SURVEY + """
 import time

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from paddock.hardware.model import DeviceReading, Reading
-from paddock.session.recorder import reading_columns
+from paddock.server.model import LogLine
+from paddock.session.recorder import Recorder, reading_columns
 
 NAN = math.nan
 
@@ -29,3 +30,12 @@ def test_every_card_has_its_column_and_the_total_is_their_sum() -> None:
 @pytest.mark.parametrize("cards", [(), (card("CUDA0", 3e9), card("CUDA1", NAN))])
 def test_a_part_is_no_total(cards: tuple[DeviceReading, ...]) -> None:
     assert math.isnan(reading_columns(reading(*cards))["process_device_bytes"])
+
+
+def test_the_bus_of_each_device_is_known_once_the_log_has_told_it() -> None:
+    recorder = Recorder(lambda row: None)
+    assert recorder.buses() == {}
+    for text in ("using device CUDA0 (NVIDIA GeForce RTX 3090) (0000:21:00.0) - 23871 MiB free",
+                 "using device RPC0 (h:1) (unknown id) - 23871 MiB free"):
+        recorder.on_line(LogLine(1.0, f"llama_prepare_model_devices: {text}"))
+    assert recorder.buses() == {"CUDA0": "0000:21:00.0"}

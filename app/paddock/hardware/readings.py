@@ -15,7 +15,7 @@ from paddock.hardware.drivers import Card, Driver, all_cards, key_of
 from paddock.hardware.model import Device, DeviceReading, Machine, Reading
 from paddock.hardware.pressure import PressureReader
 from paddock.hardware.processes import ProcessTree, TreeUse
-from paddock.hardware.surveying import open_drivers
+from paddock.hardware.surveying import confirm, open_drivers
 from paddock.text import Text
 
 NAN = math.nan
@@ -26,6 +26,7 @@ _PCIE_EVERY_S = 1.0
 _PCIE_HOLDS_S = 3.0
 _JUMP_S = 5.0
 """A wall clock that gains so much on the monotonic one between two readings: the machine slept."""
+_ASK_S = 0.5
 _BIRTH_S = 0.05
 """The system tells when a process began to within a few hundredths of a second."""
 
@@ -52,15 +53,22 @@ class Readings:
         open_with: Callable[[], tuple[Sequence[Driver], object]] = open_drivers,
         clock: Callable[[], float] = time.monotonic,
         files: Sequence[Path] = (),
+        buses: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        """`files`: the model's, whose part in the page cache is looked at."""
+        """`files`: the model's, whose part in the page cache is looked at. `buses`: the PCI ids of devices by name, as
+        far as the server's log has told them by now; they settle which card is which."""
+        self._machine = machine
         self._devices = machine.devices
+        self._buses = buses
+        self._told: Mapping[str, str] = {}
+        self._asked_at = -math.inf
         self._tree = ProcessTree(pids, clock)
         self._open_with = open_with
         self._clock = clock
         self._drivers: Sequence[Driver] = ()
         self._cards: dict[str, Card] = {}
         self._opened_at = -math.inf
+        self._closed = False
         self._wanted = any(device.gpu is not None for device in machine.devices)
         self._drift = time.time() - clock()
         self._counted_at = machine.taken_at
@@ -72,6 +80,7 @@ class Readings:
     def read(self) -> Reading:
         """The machine at this moment. Takes about a millisecond; 40 ms once a second where PCIe traffic is told."""
         now = self._clock()
+        self._settle(now)
         self._keep_open(now)
         total, available, _ = host.memory()
         process = self._tree.read()
@@ -89,9 +98,25 @@ class Readings:
                 self._device(device, now, process, float(total), float(available)) for device in self._devices),
         )
 
+    def _settle(self, now: float) -> None:
+        """Once the log has told which card a device is, that card is read."""
+        if self._closed or now - self._asked_at < _ASK_S:
+            return
+        self._asked_at = now
+        told = self._buses()
+        if told == self._told:
+            return
+        self._told = dict(told)
+        settled = confirm(self._machine, self._told)
+        if settled.devices != self._devices:
+            self._machine, self._devices = settled, settled.devices
+            self._wanted = any(device.gpu is not None for device in self._devices)
+            self._drop()
+            self._opened_at = -math.inf
+
     def close(self) -> None:
         """Let go of the drivers. May be called twice."""
-        self._wanted = False
+        self._wanted, self._closed = False, True
         self._drop()
 
     def _drop(self) -> None:

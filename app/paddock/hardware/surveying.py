@@ -93,8 +93,13 @@ def confirm_from_log(machine: Machine, lines: Iterable[str]) -> Machine:
     `using device CUDA0 (NAME) (0000:01:00.0) - N MiB free`; older builds print no id, and then nothing changes. What
     is in the log is a fact and wins over what was matched before.
     """
-    seen = {found["name"]: found["id"] for line in lines if (found := _USING.search(line)) and found["id"]}
-    devices = tuple(_confirmed(device, seen.get(device.name), machine.gpus) for device in machine.devices)
+    return confirm(machine, {
+        found["name"]: found["id"] for line in lines if (found := _USING.search(line)) and found["id"]})
+
+
+def confirm(machine: Machine, buses: Mapping[str, str]) -> Machine:
+    """The same from what was read of such lines: the PCI id of each device by its name."""
+    devices = tuple(_confirmed(device, buses.get(device.name), machine.gpus) for device in machine.devices)
     return machine if devices == machine.devices else dataclasses.replace(machine, devices=devices)
 
 

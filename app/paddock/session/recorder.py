@@ -144,6 +144,11 @@ class Recorder:
                 self._settle(math.inf)
             self._event(Event(t - self.t0, "state", state.value, data))
 
+    def buses(self) -> dict[str, str]:
+        """The PCI id of each device that the engine uses, as far as its log has told (at -lv 4). Any thread."""
+        with self._lock:
+            return {device.name: device.bus_id for device in self._parser.memory.devices if device.bus_id}
+
     def on_line(self, line: LogLine) -> None:
         """server.Listener: one line of output."""
         launched = False

@@ -178,7 +178,7 @@ def _run(workspace: Workspace, preview: Preview, spec: ServerSpec, start: Sessio
 
         files = [shard.path for shard in preview.model.shards] if preview.model is not None else []
         client = run.supervisor.client if children is None else partial(_router_client, run, children)
-        made = Sampler(client, lambda: Readings(preview.machine, pids, files=files),
+        made = Sampler(client, lambda: Readings(preview.machine, pids, files=files, buses=recorder.buses),
                        run.detectors.on_row if run.detectors else recorder.on_row, t0=recorder.t0, spec=polling,
                        active_hint=lambda: recorder.busy, name=f"sampler-{session_id}")
         recorder.on_launch = made.poke
