@@ -17,7 +17,7 @@ from recordedengine import Choosing, recorded_engine
 from paddock.cli.arguments import Globals
 from paddock.cli.main import run
 from paddock.launch.model import Plan, Setting
-from paddock.store import Profile, Profiles
+from paddock.store import Profile, Profiles, Secrets
 from paddock.work import Workspace
 
 Say = Callable[..., tuple[int, str, str]]
@@ -222,6 +222,35 @@ def test_a_key_in_a_list_of_differences_is_masked(say: Say, ask: Callable[..., A
     monkeypatch.setattr(sys, "stdin", io.StringIO('name = "B"\n[settings]\napi-key = "env:OTHER"\n'))
     say("import", "-")
     assert "env:MY_KEY" in say("compare", "A", "B")[1]
+
+
+def test_a_key_that_somebody_wrote_into_a_profile_never_comes_out(say: Say, ask: Callable[..., Any], model: Path,
+                                                                  store: Profiles) -> None:
+    store.folder.mkdir(parents=True)
+    (store.folder / "A.toml").write_text(
+        'name = "A"\n[settings]\napi-key = "s3cret"\nhf-token = "s3cret"\n[environment]\nLLAMA_API_KEY = "s3cret"\n')
+    said = [json.dumps(ask("show", "A")), json.dumps(ask("list")), *say("show", "A"), *say("export", "A"),
+            json.dumps(ask("compare", "A", "A"))]
+    assert "s3cret" not in "".join(map(str, said))
+    text = say("export", "A")[1]
+    assert 'api-key = "env:LLAMA_API_KEY"' in text
+    assert 'hf-token = "env:HF_TOKEN"' in text
+
+
+def test_a_key_in_an_imported_profile_becomes_a_reference(say: Say, store: Profiles, tmp_path: Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, str] = {}
+    monkeypatch.setattr(Secrets, "save", lambda _self, name, value: (kept.update({name: value}), f"keyring:{name}")[1])
+    (tmp_path / "A.toml").write_text('name = "A"\n[settings]\napi-key = "s3cret"\n')
+    assert "keyring:A/api-key" in say("import", str(tmp_path / "A.toml"))[2]
+    assert store.load("A").plan.get("api-key") == "keyring:A/api-key"
+    assert kept == {"A/api-key": "s3cret"}
+    assert not [path for path in store.folder.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
+
+
+def test_a_name_is_found_however_its_accents_are_typed(say: Say, ask: Callable[..., Any], model: Path) -> None:
+    say("save", "Gro\u0308\u00dfe", str(model))
+    assert ask("show", "Gro\u0308\u00dfe")["name"] == ask("show", "Gr\u00f6\u00dfe")["name"] == "Gr\u00f6\u00dfe"
 
 
 def test_a_name_is_made_one_line_and_none_is_refused(say: Say, ask: Callable[..., Any], model: Path) -> None:

@@ -9,7 +9,7 @@ import click
 from paddock.cli.arguments import Globals
 from paddock.cli.estimate import FLAGS, target_and_flags
 from paddock.cli.output import document, line, note, table, told
-from paddock.cli.profile_text import setting_dict, setting_words, show_settings
+from paddock.cli.profile_text import setting_dict, setting_words, show_settings, shown_environment
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def defaults(context: click.Context) -> Any:
 
 
 def _plan_dict(plan: Plan) -> dict[str, Any]:
-    return {"settings": [setting_dict(s) for s in plan.settings], "environment": dict(plan.environment),
+    return {"settings": [setting_dict(s) for s in plan.settings], "environment": dict(shown_environment(plan)),
             "prefix": list(plan.prefix), "engine": plan.engine}
 
 

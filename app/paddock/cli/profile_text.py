@@ -19,7 +19,7 @@ def profile_dict(p: Profile) -> dict[str, Any]:
     """A profile's JSON form; keys appear as references only."""
     return {"name": p.name, "notes": p.notes, "tags": list(p.tags), "colour": p.colour or None,
             "model": p.plan.get("model"), "engine": p.plan.engine, "prefix": list(p.plan.prefix),
-            "environment": dict(p.plan.environment), "not_understood": list(p.plan.extra),
+            "environment": dict(shown_environment(p.plan)), "not_understood": list(p.plan.extra),
             "keep_serving": p.keep_serving, "restart_limit": p.restart_limit, "left_out": list(p.left_out),
             "saved_with": p.saved_with, "created": p.created, "modified": p.modified, "revision": p.revision,
             "notices": [str(n) for n in p.notices], "settings": [setting_dict(s) for s in p.plan.settings]}
@@ -27,23 +27,27 @@ def profile_dict(p: Profile) -> dict[str, Any]:
 
 def setting_dict(setting: Setting, origin: Layer | None = None) -> dict[str, Any]:
     """A setting's JSON form; `origin` is where it comes from when it is not the profile's own."""
-    return {"option": setting.option, "values": list(setting.values), "on": setting.on,
+    return {"option": setting.option, "values": list(shown_values(setting)), "on": setting.on,
             **({"from": str(origin.title)} if origin is not None else {})}
 
 
 def setting_words(setting: Setting | None) -> str:
     """"8192", "on", "off", "not set"; a key that is written out is masked."""
-    from paddock.launch.catalogue import CATALOGUE
-    from paddock.launch.secret_reference import shown
-
     if setting is None:
         return str(Text("not set"))
     if not setting.values:
         return str(Text("on") if setting.on else Text("off"))
+    return " ".join(shown_values(setting))
+
+
+def shown_values(setting: Setting) -> tuple[str, ...]:
+    """The values; a key is shown as its reference or masked."""
+    from paddock.launch.catalogue import CATALOGUE
+    from paddock.launch.secret_reference import shown
+
     option = CATALOGUE.get(setting.option)
-    if option is not None and option.secret:
-        return " ".join(shown(value) for value in setting.values)
-    return " ".join(setting.values)
+    secret = option is not None and option.secret
+    return tuple(shown(value) for value in setting.values) if secret else setting.values
 
 
 def change_dict(change: Change) -> dict[str, Any]:
@@ -90,7 +94,7 @@ def show_settings(plan: Plan, origins: Mapping[str, Layer]) -> None:
         option = CATALOGUE.get(setting.option)
         rows.append((option.long_name if option is not None else setting.option, setting_words(setting),
                      origin(setting.option)))
-    rows += [(name, value, origin(name)) for name, value in _shown_environment(plan)]
+    rows += [(name, value, origin(name)) for name, value in shown_environment(plan)]
     if plan.prefix:
         rows.append((Text("Program in front"), " ".join(plan.prefix), origin("prefix")))
     if plan.engine is not None:
@@ -100,7 +104,8 @@ def show_settings(plan: Plan, origins: Mapping[str, Layer]) -> None:
         table([Text("Setting"), Text("Value"), Text("Comes from")], rows)
 
 
-def _shown_environment(plan: Plan) -> list[tuple[str, str]]:
+def shown_environment(plan: Plan) -> list[tuple[str, str]]:
+    """Its variables, keys masked."""
     from paddock.store.secret import masked_environment
 
     return list(masked_environment(dict(plan.environment)).items())

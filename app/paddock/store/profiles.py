@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from paddock.store.naming import file_name, free_name, free_path
 from paddock.store.profile_form import SCHEMA as SCHEMA
 from paddock.store.profile_form import Profile, profile_table, profile_text, read_profile
 from paddock.store.revisions import Revision, Revisions
-from paddock.store.secret import SecretSaver, without_literals
+from paddock.store.secret import SecretSaver, variable_for, without_literals
 from paddock.text import Text
 
 __all__ = ["SCHEMA", "Profile", "Profiles", "file_name", "profile_text"]
@@ -97,6 +98,9 @@ class Profiles:
     def load(self, name: str) -> Profile:
         """AppError: no such profile, or its file is damaged and no good state is kept, or from a newer Paddock."""
         found, problems = self._files()
+        if name not in found:
+            # As it was typed on a system that takes accented letters apart.
+            name = next((n for n in found if n == unicodedata.normalize("NFC", name.strip())), name)
         if name in found:
             return found[name][1]
         for path, error in problems:
@@ -263,8 +267,11 @@ class Profiles:
     # -- in and out
 
     def export(self, name: str) -> str:
-        """The profile as TOML, with references to keys and never a key."""
-        return profile_text(replace(self.load(name), id=None, revision=0))
+        """The profile as TOML, with references to keys and never a key: one that was written into the file by hand is
+        replaced by the variable to set. AppError where a key stands where no reference can."""
+        profile = self.load(name)
+        plan = without_literals(profile.plan, variable_for, profile.name)
+        return profile_text(replace(profile, plan=plan, id=None, revision=0))
 
     def import_text(self, text: str, name: str | None = None, *, secret_saver: SecretSaver | None = None,
                     where: str = "") -> Profile:

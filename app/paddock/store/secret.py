@@ -113,6 +113,11 @@ def without_literals(plan: Plan, saver: SecretSaver | None, owner: str) -> Plan:
     return replace(plan, settings=settings, environment=environment)
 
 
+def variable_for(what: str, _value: str) -> str:
+    """A `SecretSaver` that keeps nothing: the reference names the variable that llama.cpp itself reads."""
+    return "env:HF_TOKEN" if "hf" in what.rsplit("/", 1)[-1].lower() else "env:LLAMA_API_KEY"
+
+
 def drop_literals(plan: Plan) -> Plan:
     """The plan without literal keys: for drafts that are saved unasked."""
     def harmless(s: Setting) -> bool:

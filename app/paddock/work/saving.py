@@ -16,6 +16,7 @@ from paddock.launch.layers import Layer, keys, layered, own_part
 from paddock.paths import file_name
 from paddock.store import Profile, Secrets
 from paddock.store.naming import free_name
+from paddock.store.secret import variable_for
 from paddock.text import Text
 from paddock.work import companions, previewing
 from paddock.work.opening import FILES, layers_for
@@ -127,7 +128,7 @@ def import_profiles(workspace: Workspace, text: str, name: str | None, hint: str
                        hint=Text("Give a profile's TOML, or a llama-server command line."))
     if _is_own(text):
         cleaned = clean_name(name) if name is not None else None
-        return [workspace.profiles.import_text(text, cleaned, where=hint)]
+        return [workspace.profiles.import_text(text, cleaned, secret_saver=_keep_key, where=hint)]
     found = import_plans(text, hint)
     stem = Path(hint).stem if hint else None
     kept = []
@@ -153,9 +154,7 @@ def _save_imported(workspace: Workspace, name: str, one: Imported) -> Profile:
 def _keep_key(what: str, value: str) -> str:
     secrets = Secrets()
     reference = secrets.save(what, value)
-    if secrets.notice is None:
-        return reference
-    return "env:HF_TOKEN" if "hf" in what.rsplit("/", 1)[-1].lower() else "env:LLAMA_API_KEY"
+    return reference if secrets.notice is None else variable_for(what, value)
 
 
 def _name_of(plan: Plan) -> str:
