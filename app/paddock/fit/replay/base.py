@@ -255,7 +255,7 @@ class Base:
 
     def clamps(self, key: str, layer: int) -> bool:
         """Whether this layer's gated activation is limited by operations of its own."""
-        if self.arch in _CLAMPED_GLU:
+        if self.arch in _CLAMPED_GLU or (self.arch == "dflash" and self.shape.integer("hyper_connection.count")):
             return False
         found = self.shape.lists.get(key)
         limit = found[layer] if found and layer < len(found) else self.number(key)

@@ -52,6 +52,11 @@ def draft(b: Build) -> None:
     b.mark()
 
 
+def stages(b: Build, x: Tensor) -> Node:
+    """The layers of a draft for DeepSeek V4 (DSpark), over the rows of an embedding; its streams joined at the end."""
+    return _Graph(b).stages(x)
+
+
 def beside(b: Build, layer: int, count: int) -> Node:
     """Every stream of the state beside the token's embedding, projected back to one width."""
     g = b.g
@@ -64,15 +69,6 @@ def beside(b: Build, layer: int, count: int) -> Node:
     wide = g.new([g.view(normed, b.embd, 1, b.u)], b.embd, count, b.u)
     both = g.new([wide, state], 2 * b.embd, count, b.u)
     return b.mm(b.lw(layer, "nextn.eh_proj.weight"), both, b.lw(layer, "nextn.eh_proj.scale"))
-
-
-def joined(b: Build, streams: Fused, rows: Tensor) -> Node:
-    """The streams mixed into one, after the last layer."""
-    g = b.g
-    fn, scale, base = streams.weights("output_hc")
-    pre = g.same(streams.mixes(rows, fn), *([scale] if scale is not None else []))
-    pre = g.same(pre, *([base] if base is not None else []))
-    return streams.summed(rows, g.same(g.same(pre)))
 
 
 class _Graph:
@@ -99,7 +95,7 @@ class _Graph:
             cur = streams.after(layer, self._experts(layer, b.lnorm(layer, "ffn_norm", inner)), residual, post, comb)
             if b.probe:
                 b.pins.append((cur.base, b.device_of_layer(layer)))
-        b.finish(joined(b, streams, streams.cut(cur, cut)))
+        b.finish(streams.head(streams.cut(cur, cut)))
 
     def draft(self) -> None:
         """The MTP block: the streams of the state beside the token, a plain window of raw keys."""
@@ -111,20 +107,33 @@ class _Graph:
         streams = Fused(b)
         cur: Tensor = beside(b, layer, streams.count)
         cut = b.out_ids()
-        residual = cur
-        inner, post, comb = streams.before(layer, cur, f"blk.{layer}.hc_attn")
-        out = self._attention(layer, b.lnorm(layer, "attn_norm", inner))
-        cur = residual = streams.after(layer, out, residual, post, comb)
-        inner, post, comb = streams.before(layer, cur, f"blk.{layer}.hc_ffn")
-        cur = streams.after(layer, self._experts(layer, b.lnorm(layer, "ffn_norm", inner)), residual, post, comb)
-        rows = streams.cut(cur, cut)
+        rows = streams.cut(self._stage(layer, streams, cur), cut)
         b.outputs.append(rows)
         norm = b.lw(layer, "nextn.shared_head_norm.weight") or b.w("output_norm.weight")
-        normed = b.norm(joined(b, streams, rows), norm)
+        normed = b.norm(streams.head(rows), norm)
         b.embed(normed)
         logits = b.mm(b.lw(layer, "nextn.shared_head_head.weight") or b.output_weight(), normed)
         b.outputs.append(logits)
         g.expand(logits)
+
+    def stages(self, x: Tensor) -> Node:
+        """Every layer as an MTP block has it."""
+        b = self.b
+        self.slots = b.streams
+        self._raw(b.sizes.sliding(b.shape.window))
+        streams = Fused(b)
+        cur: Tensor = streams.spread(x)
+        for layer in range(b.shape.layers):
+            cur = self._stage(layer, streams, cur)
+        return streams.head(cur)
+
+    def _stage(self, layer: int, streams: Fused, cur: Tensor) -> Tensor:
+        b, residual = self.b, cur
+        inner, post, comb = streams.before(layer, cur, f"blk.{layer}.hc_attn")
+        out = self._attention(layer, b.lnorm(layer, "attn_norm", inner))
+        cur = residual = streams.after(layer, out, residual, post, comb)
+        inner, post, comb = streams.before(layer, cur, f"blk.{layer}.hc_ffn")
+        return streams.after(layer, self._experts(layer, b.lnorm(layer, "ffn_norm", inner)), residual, post, comb)
 
     def _raw(self, cells: int) -> None:
         """The window of keys as they are."""

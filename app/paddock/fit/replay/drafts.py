@@ -1,4 +1,4 @@
-"""Draft models that read their target: EAGLE-3, DFlash with its Markov head, Gemma 4's assistant (src/models, b11434).
+"""Draft models that read their target: EAGLE-3 and Gemma 4's assistant (src/models, b11434).
 
 What they have no weights for (embeddings, head), and for the assistant the caches too, is the target's.
 """
@@ -13,35 +13,35 @@ from paddock.fit.replay.kpool import filled
 from paddock.fit.replay.nodes import F32, I32, KEEP, Node, NotDescribedError, Tensor
 from paddock.fit.replay.parts import Build
 
-GRAPHED = frozenset({"eagle3", "dflash", "gemma4-assistant"})
+GRAPHED = frozenset({"eagle3", "gemma4-assistant"})
 
 
 def build(b: Build) -> None:
     """The whole graph."""
     if b.arch == "eagle3":
         _eagle(b)
-    elif b.arch == "dflash":
-        _dflash(b)
     else:
         _assistant(b)
     b.mark()
 
 
-def _embedded(b: Build) -> tuple[Node, Node]:
+def embedded(b: Build) -> tuple[Node, Node]:
     """The tokens, and the rows of an embedding: the draft's own, or the target's."""
     tokens = b.g.input(I32, b.u)
     return tokens, b.g.rows(b.w("token_embd.weight") or b.lent("token_embd.weight"), tokens)
 
 
-def _head(b: Build, x: Tensor) -> Tensor:
+def head(b: Build, x: Tensor, transforms: int = 0) -> Tensor:
     """Logits over the target's vocabulary, spread out where the draft knows only a part of it."""
     own = b.output_weight()
     scale = b.w("output.scale") if own is not None and b.arch == "dflash" else None
     out: Tensor = b.mm(own or b.lent("output.weight"), x, scale)
-    return _spread(b, out)
+    for _ in range(transforms):
+        out = b.g.same(out)
+    return spread(b, out)
 
 
-def _spread(b: Build, x: Tensor) -> Tensor:
+def spread(b: Build, x: Tensor) -> Tensor:
     """Scattered to the target's rows, if the file maps them."""
     g, table = b.g, b.w("d2t")
     if table is None:
@@ -60,7 +60,7 @@ def _spread(b: Build, x: Tensor) -> Tensor:
 def _eagle(b: Build) -> None:
     """One layer over a token and the fused features of the one before it."""
     g, u = b.g, b.u
-    _, token = _embedded(b)
+    _, token = embedded(b)
     fused = g.input(F32, b.embd, u)
     normed_token = b.lnorm(0, "attn_norm", token)
     normed = b.norm(fused, b.lw(0, "attn_norm_2.weight"))
@@ -73,114 +73,9 @@ def _eagle(b: Build) -> None:
     middle = g.same(b.attention(0, q, k, v), skip)
     cur = g.same(b.ffn(0, b.lnorm(0, "ffn_norm", middle)), middle)
     b.outputs.append(cur)
-    out = _head(b, b.norm(cur, b.w("output_norm.weight")))
+    out = head(b, b.norm(cur, b.w("output_norm.weight")))
     b.outputs.append(out)
     g.expand(out)
-
-
-# DFlash -------------------------------------------------------------------------------------------------------------
-
-
-def _dflash(b: Build) -> None:
-    """A block of masked tokens, drafted at once."""
-    if b.shape.integer("hyper_connection.count") or b.w("selector_hidden.weight") is not None:
-        raise NotDescribedError
-    g = b.g
-    tokens, x = _embedded(b)
-    if b.number("embedding_scale"):
-        x = g.same(x)
-    for layer in range(b.shape.layers):
-        x = _dflash_layer(b, layer, x)
-    cur = b.norm(x, b.w("output_norm.weight"))
-    b.embed(cur)
-    out = _head(b, cur)
-    g.expand(out)
-    b.outputs.append(out)
-    if b.w("markov_w1.weight") is not None:
-        _markov(b, tokens, out, cur)
-
-
-def _dflash_layer(b: Build, layer: int, x: Node) -> Node:
-    g, s, u = b.g, b.shape, b.u
-    heads, kv, head = s.heads[layer], s.kv_heads[layer], s.head_k[layer]
-    normed = b.lnorm(layer, "attn_norm", x)
-    raw = {n: b.lw(layer, f"attn_{n}.weight") for n in "qkv"}
-    q_raw, k_raw = (b.mm(raw[n], normed, b.lw(layer, f"attn_{n}.scale")) for n in "qk")
-    shared = raw["v"] is None
-    v_raw = k_raw if shared else b.mm(raw["v"], normed, b.lw(layer, "attn_v.scale"))
-    q: Tensor = b.lnorm(layer, "attn_q_norm", g.view(q_raw, head, heads, u))
-    k: Tensor = b.lnorm(layer, "attn_k_norm", g.view(k_raw, head, kv, u))
-    v: Tensor = g.view(v_raw, head, kv, u)
-    if shared:
-        v = g.same(v)
-    factors = b.rope_factors(0)
-    more = [b.inp_pos(), *([factors] if factors is not None else [])]
-    q, k = g.rope(q, *more), g.rope(k, *more)
-    cur: Tensor = b.attention(layer, q, k, v, sinks=b.lw(layer, "attn_sinks.weight"))
-    if b.number("attention.value_scale"):
-        cur = g.same(cur)
-    if b.lw(layer, "post_attention_norm.weight") is not None:
-        cur = b.lnorm(layer, "post_attention_norm", cur)
-    middle = g.same(cur, x)
-    cur = b.ffn(layer, b.lnorm(layer, "ffn_norm", middle))
-    if b.lw(layer, "post_ffw_norm.weight") is not None:
-        cur = b.lnorm(layer, "post_ffw_norm", cur)
-    out = g.same(cur, middle)
-    scale = b.lw(layer, "layer_output_scale.weight")
-    return out if scale is None else g.same(out, scale)
-
-
-def _markov(b: Build, tokens: Node, base: Tensor, embedded: Tensor) -> None:
-    """Logits biased by the token before, one place of every slot's block after another (DSpark)."""
-    g, blocks, u = b.g, b.sizes.slots, b.u
-    each, vocabulary = u // blocks, base.ne[0]
-    if each > b.shape.integer("block_size"):
-        return
-    confident = b.w("conf_proj.weight") is not None
-    prev: Tensor = g.cont(g.view(tokens, 1, blocks, size=4 * (each * (blocks - 1) + 1)), (blocks, 1, 1, 1))
-
-    def column(x: Tensor, width: int) -> Tensor:
-        return g.view(x, width, blocks, size=4 * (x.ne[0] * each * (blocks - 1) + width))
-
-    drafted: Tensor | None = None
-    sure: Tensor | None = None
-    first = 0 if b.shape.integer("sample_from_anchor", 1) else 1
-    if first:
-        drafted = g.cont(column(base, vocabulary))
-        sure = g.same(g.cont(column(base, 1))) if confident else None
-    for i in range(first, each):
-        low = g.rows(_required(b.w("markov_w1.weight")), prev)
-        bias = _spread(b, b.mm(b.w("markov_w2.weight"), low, b.w("markov_w2.scale")))
-        col = g.same(column(base, vocabulary), bias)
-        drafted = col if drafted is None else g.new([drafted, col], vocabulary, (i - first + 1 + first) * blocks)
-        if confident:
-            one = _confidence(b, column(embedded, b.embd), low)
-            sure = one if sure is None else g.new([sure, one], 1, (i + 1) * blocks)
-        if i + 1 < each:
-            prev = g.new([col], blocks, type_=I32)
-    assert drafted is not None
-    out = g.cont(g.view(drafted, vocabulary, each, blocks, size=drafted.size))
-    if sure is not None:
-        spread = g.cont(g.view(sure, 1, each, blocks, size=sure.size))
-        wide = g.new([g.view(spread, 1, u)], b.embd, u)
-        b.outputs.append(wide)
-        g.expand(wide)
-    b.outputs.append(out)
-    g.expand(out)
-
-
-def _confidence(b: Build, x: Tensor, low: Node) -> Node:
-    g = b.g
-    joined = g.new([g.cont(x), low], x.ne[0] + low.ne[0], x.ne[1])
-    out = b.mm(b.w("conf_proj.weight"), joined)
-    bias = b.w("conf_proj.bias")
-    return g.same(out if bias is None else g.same(out, bias))
-
-
-def _required(weight: Node | None) -> Node:
-    if weight is None:
-        raise NotDescribedError
-    return weight
 
 
 # Gemma 4's assistant ------------------------------------------------------------------------------------------------

@@ -144,6 +144,13 @@ class Fused(Streams):
         assert joined is not None
         return joined
 
+    def head(self, rows: Tensor) -> Node:
+        """The streams mixed into one, after the last layer (DeepSeek V4)."""
+        g = self.b.g
+        fn, scale, base = self.weights("output_hc")
+        pre = g.same(g.same(self.mixes(rows, fn), *_known(scale)), *_known(base))
+        return self.summed(rows, g.same(g.same(pre)))
+
     def mean(self, x: Tensor) -> Node:
         """The streams' average."""
         g = self.b.g

@@ -13,6 +13,7 @@ from paddock.fit.replay import (
     compressed,
     decision,
     dense,
+    dflash,
     dots,
     drafts,
     encoders,
@@ -45,6 +46,7 @@ _PROBED = (
     | compressed.GRAPHED
     | switched.GRAPHED
     | decision.GRAPHED
+    | dflash.GRAPHED
 )
 _ROOMS = (
     dense,
@@ -60,6 +62,7 @@ _ROOMS = (
     qsa,
     dots,
     drafts,
+    dflash,
     compressed,
     switched,
     vocoder,
