@@ -86,7 +86,7 @@ class Driver(Protocol):
         ...
 
     def untold(self, card: Card) -> Mapping[str, Text]:
-        """Why a reading of this card is missing, or what it means here, by field (see `readings.explain`); "*" for all."""
+        """Why a reading of this card is missing, or what it means here, by field (`readings.explain`); "*": all."""
         ...
 
 
