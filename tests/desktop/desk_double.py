@@ -96,6 +96,8 @@ class RunDouble:
     session_id: int = 1
     started_utc: str = "2026-01-31T12:00:00Z"
     diagnoses: list[Any] = field(default_factory=list)
+    findings: tuple[Any, ...] = ()
+    detectors: Any = None
     actual: dict[str, Any] | None = None
     fraction: float | None = 0.42
     stopped: bool = False
