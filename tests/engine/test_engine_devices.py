@@ -58,7 +58,8 @@ def test_a_full_card_has_nothing_free_and_an_untold_one_has_no_figure() -> None:
 def test_a_garbled_line_renumbers_nothing_and_its_device_stays_without_memory() -> None:
     devices = parse_devices("Available devices:\n  CUDA0: NVIDIA GeForce RTX 3090 (24124 MiB, 23871 MiB free)\n"
                             "  CUDA1: NVIDIA GeForce RTX 3090 (24124 Mi\n"
-                            "  CUDA2: [N/A], [N/A] (N/A MiB, N/A MiB free)\n\n  CUDA3: NVIDIA GeForce RTX 4090 (24564 MiB, 100 MiB free)\n  note: 3 of 4\n")
+                            "  CUDA2: [N/A], [N/A] (N/A MiB, N/A MiB free)\n\n"
+                            "  CUDA3: NVIDIA GeForce RTX 4090 (24564 MiB, 100 MiB free)\n  note: 3 of 4\n")
     assert [(d.name, d.total_bytes, d.free_bytes) for d in devices] == [
         ("CUDA0", 24124 * MIB, 23871 * MIB), ("CUDA1", None, None), ("CUDA2", None, None),
         ("CUDA3", 24564 * MIB, 100 * MIB)]

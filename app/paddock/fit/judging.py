@@ -22,7 +22,7 @@ def rejudged(found: Estimate, devices: Sequence[DeviceEstimate] | None = None) -
     rows = tuple(device_judged(d) for d in (found.devices if devices is None else devices))
     if not rows or found.rejected is not None:
         return found
-    worst = min(rows, key=lambda r: ORDER.index(r.verdict))
+    worst = min(_counted(rows), key=lambda r: ORDER.index(r.verdict))
     verdict, reason = worst.verdict, reason_of(worst, rows)
     pooled = _pooled(rows)
     if pooled is not None and ORDER.index(pooled[0]) < ORDER.index(verdict):
@@ -30,6 +30,13 @@ def rejudged(found: Estimate, devices: Sequence[DeviceEstimate] | None = None) -
     if found.doubt is not None and verdict is not Verdict.WONT_FIT:
         verdict, reason = Verdict.CANT_TELL, found.doubt
     return replace(found, devices=rows, verdict=verdict, reason=reason)
+
+
+def _counted(rows: Sequence[DeviceEstimate]) -> Sequence[DeviceEstimate]:
+    """All rows, without a RAM that was not given (a request about cards alone) where cards hold something."""
+    cards = [r for r in rows if r.name != "Host"]
+    told = any(r.budget is not None and r.budget.free_bytes is not None for r in rows if r.name == "Host")
+    return rows if told or not any(r.total for r in cards) else cards
 
 
 def device_judged(row: DeviceEstimate) -> DeviceEstimate:
@@ -82,8 +89,8 @@ def _pooled(rows: Sequence[DeviceEstimate]) -> tuple[Verdict, Text] | None:
                 Text("{devices} and the processor share one memory: together they need {need} of {free} GiB free.",
                      devices=names, need=gib_text(need), free=gib_text(free)))
     if free - need < margin:
-        return Verdict.TIGHT, Text("{devices} and the processor share one memory: {left} GiB of it stay free, under the "
-                                   "margin of {margin}.", devices=names, left=gib_text(free - need),
+        return Verdict.TIGHT, Text("{devices} and the processor share one memory: {left} GiB of it stay free, under "
+                                   "the margin of {margin}.", devices=names, left=gib_text(free - need),
                                    margin=gib_text(margin))
     return None
 
