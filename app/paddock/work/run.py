@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -83,6 +84,8 @@ class Run:
         self.ready_after_s: float | None = None
         self.on_ready: Callable[[], None] | None = None
         """Called once the server is ready, from the supervisor's thread."""
+        self.turn = ExitStack()
+        """What is given back once the server listens, or has ended: see starting."""
         self.supervisor: Supervisor
         self.proxy: RecordingProxy | None = None
         self._database = database
@@ -240,6 +243,8 @@ class Run:
     def on_state(self, state: State, t: float, exit_: Exit | None) -> None:
         """A change, from the supervisor's thread."""
         self.recorder.on_state(state, t, exit_)
+        if state is not State.STARTING:
+            self.turn.close()
         if state is State.STARTING:
             self._life_from = self.recorder.snapshot().log_last
         if state not in ENDED:

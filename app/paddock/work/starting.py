@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,6 +25,7 @@ from paddock.session import Recorder, Sampler, SamplerSpec
 from paddock.session.batching import BatchRates
 from paddock.session.children import Children, RouterPoller
 from paddock.store import SessionStart
+from paddock.store.locking import locked
 from paddock.text import Text
 from paddock.work import asking
 from paddock.work.conditions import config_ini
@@ -34,6 +36,7 @@ from paddock.work.run import Run, RunListener
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
+_TURN_S = 3.0
 _HISTORY_S = 1.5
 """So soon after we came, an adopted server's log has been read to its end: what ended in it is of before."""
 
@@ -41,6 +44,23 @@ _HISTORY_S = 1.5
 def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: bool, listener: RunListener | None,
               keep_serving: bool, restart_limit: int, additions_off: Collection[str] | None) -> Run:
     """See Workspace.launch."""
+    with ExitStack() as turn:
+        _take_turn(workspace, turn)
+        run = _start(workspace, plan, profile, anyway, listener, keep_serving, restart_limit, additions_off)
+        run.turn = turn.pop_all()
+        run.supervisor.start()
+    return run
+
+
+def _take_turn(workspace: Workspace, turn: ExitStack) -> None:
+    """One launch at a time on a data folder, until its server listens: else two that look for a free port at the same
+    moment find the same one. Whoever is slow to listen (a download) is not waited for."""
+    with suppress(AppError):
+        turn.enter_context(locked(workspace.paths.runtime / "launching", _TURN_S))
+
+
+def _start(workspace: Workspace, plan: Plan, profile: str | None, anyway: bool, listener: RunListener | None,
+           keep_serving: bool, restart_limit: int, additions_off: Collection[str] | None) -> Run:
     preview = workspace.preview(plan, fresh=True, additions_off=additions_off)
     _refuse(preview, anyway)
     command = preview.command
@@ -55,7 +75,6 @@ def start_run(workspace: Workspace, plan: Plan, *, profile: str | None, anyway: 
         run.on_ready = partial(_keep_plan, workspace, preview.model.identity, plan)
         # Kept apart from those that served: to be offered, whatever becomes of this launch.
         _keep_plan(workspace, preview.model.identity, plan, served=False)
-    run.supervisor.start()
     return run
 
 
