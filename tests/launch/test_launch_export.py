@@ -204,3 +204,11 @@ def test_a_pasted_container_does_not_keep_its_keys_as_words() -> None:
     assert plan.environment == (("HF_TOKEN", "t0ken"), ("A", "b"))
     assert not any("t0ken" in word for word in plan.extra)
     assert "literal-key" in {issue.id for issue in check(plan, None, None, None)}
+
+
+def test_a_windows_folder_is_mounted_where_a_container_can_have_it() -> None:
+    plan = parse("-m 'D:\\models\\a b\\x.gguf' -c 512 -ot 'a\\.b=CPU'")
+    text = export(plan, "docker")
+    assert "-v 'D:\\models\\a b:/mnt/d/models/a b:ro'" in text
+    assert "-m '/mnt/d/models/a b/x.gguf'" in text
+    assert parse(text).without("port").settings == plan.settings

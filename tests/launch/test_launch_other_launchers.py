@@ -176,7 +176,8 @@ def test_docker_gives_paths_port_and_variables_as_they_are_outside() -> None:
     assert settings(plan) == {"model": "/home/me/models/sub/a.gguf", "lora": "/srv/loras/l.gguf",
                               "media-path": "/other", "port": "9000"}
     assert plan.environment == (("LLAMA_ARG_MODEL", "/home/me/models/x.gguf"), ("HF_TOKEN", "env:HF_TOKEN"))
-    assert plan.extra[:2] == ("docker", "run")
+    assert plan.extra == ("docker", "run", "-d", "--name", "llm", "--gpus", "all", "-v", "cache:/root/.cache",
+                          "ghcr.io/ggml-org/llama.cpp:server-cuda")
 
 
 def test_a_container_of_something_else_is_not_a_plan() -> None:

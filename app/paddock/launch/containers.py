@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath, PureWindowsPath
 
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.model import Plan, Setting
@@ -32,39 +32,57 @@ class Container:
     """For each port the address outside; docker takes all addresses where none is named."""
     host_network: bool = False
     """It shares the network of the machine: nothing is published, everything is reached as it is."""
+    kept: tuple[str, ...] = ()
+    """The words up to the image, less those that folders, ports and variables were read from."""
 
 
 def read(words: Sequence[str]) -> Container | None:
     """What `docker run …` says; None where no image is found. `words[0]` is docker."""
-    folders: list[tuple[str, str]] = []
-    ports: list[tuple[str, str, str]] = []
-    shared = False
-    environment: list[tuple[str, str]] = []
     at = next((n + 1 for n, word in enumerate(words[:4]) if word == "run"), 0)
     if not at:
         return None
+    found = _Found(kept=list(words[:at]))
     while at < len(words) and words[at].startswith("-"):
         name, equals, value = words[at].partition("=")
-        if not equals and name not in _FLAGS:
-            at += 1
-            value = words[at] if at < len(words) else ""
-        at += 1
+        width = 1 if equals or name in _FLAGS else 2
+        if width == 2:
+            value = words[at + 1] if at + 1 < len(words) else ""
+        if not found.take(name, value):
+            found.kept += words[at:at + width]
+        at += width
+    if at >= len(words):
+        return None
+    return Container(tuple(found.folders), tuple((out, inner) for _, out, inner in found.ports),
+                     tuple(found.environment), at + 1, tuple(address for address, _, _ in found.ports), found.shared,
+                     (*found.kept, words[at]))
+
+
+@dataclass
+class _Found:
+    """What was understood so far, and the words of what was not."""
+
+    kept: list[str]
+    folders: list[tuple[str, str]] = field(default_factory=list)
+    ports: list[tuple[str, str, str]] = field(default_factory=list)
+    environment: list[tuple[str, str]] = field(default_factory=list)
+    shared: bool = False
+
+    def take(self, name: str, value: str) -> bool:
+        """One option with its value; False for one that says nothing of folders, ports or variables."""
+        before = len(self.folders) + len(self.ports) + len(self.environment)
         if name in ("-v", "--volume"):
-            folders += _volume(value)
+            self.folders += _volume(value)
         elif name == "--mount":
-            folders += _mount(value)
+            self.folders += _mount(value)
         elif name in ("-p", "--publish"):
-            ports += _port(value)
+            self.ports += _port(value)
         elif name in ("--network", "--net"):
-            shared = value == "host"
+            self.shared = value == "host"
         elif name in ("-e", "--env") and ("=" in value or is_key(value)):
             # Without a value docker hands on what is set outside: nothing to keep, but for a key.
             variable, _, content = value.partition("=")
-            environment.append((variable, content if "=" in value else f"${variable}"))
-    if at >= len(words):
-        return None
-    return Container(tuple(folders), tuple((out, inner) for _, out, inner in ports), tuple(environment), at + 1,
-                     tuple(address for address, _, _ in ports), shared)
+            self.environment.append((variable, content if "=" in value else f"${variable}"))
+        return len(self.folders) + len(self.ports) + len(self.environment) > before
 
 
 def around(prefix: Sequence[str]) -> Container | None:
@@ -139,5 +157,8 @@ def _path(value: str, container: Container) -> str:
             rest = PurePosixPath(value).relative_to(inner)
         except ValueError:
             continue
-        return out if str(rest) == "." else f"{out.rstrip('/')}/{rest}"
+        if str(rest) == ".":
+            return out
+        windows = "\\" in out
+        return str(PureWindowsPath(out, *rest.parts)) if windows else f"{out.rstrip('/')}/{rest}"
     return value

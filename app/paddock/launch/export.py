@@ -13,6 +13,7 @@ from paddock.engine.model import Engine
 from paddock.errors import AppError
 from paddock.launch import quoting
 from paddock.launch.catalogue import CATALOGUE, Group, Kind
+from paddock.launch.catalogue import Option as CatalogueOption
 from paddock.launch.command_line import command
 from paddock.launch.model import Command, Plan, Setting
 from paddock.launch.parsing import read_settings
@@ -188,14 +189,14 @@ def _docker(parts: _Parts) -> str:
     port = Plan(parts.settings).get("port") or "8080"
     words = ["docker", "run", "--rm", "-p", f"127.0.0.1:{port}:{port}", *_CARDS.get(parts.device or "", ())]
     for folder in _folders(parts.settings):
-        words += ["-v", f"{folder}:{folder}:ro"]
+        words += ["-v", f"{folder}:{_inside(folder)}:ro"]
     for name, value in parts.variables:
         words += ["-e", f"{name}={value}"]
     quoted = [shlex.quote(word) for word in words]
     for name, source in parts.keys:
         quoted += ["-e", name if name == source else f'{name}="${{{source}}}"']
     image = f"ghcr.io/ggml-org/llama.cpp:{_IMAGES.get(parts.device or '', 'server')}"
-    rest = (image, *_without(parts.flags, "host", "port"), "--host", "0.0.0.0", "--port", port)
+    rest = (image, *_as_inside(_without(parts.flags, "host", "port")), "--host", "0.0.0.0", "--port", port)
     return " ".join((*quoted, *(shlex.quote(word) for word in rest)))
 
 
@@ -210,6 +211,26 @@ def _folders(settings: Sequence[Setting]) -> list[str]:
         if path.is_absolute() and folder not in out:
             out.append(folder)
     return out
+
+
+def _inside(path: str) -> str:
+    """Where a path of this machine lies in a container: in the same place, or under /mnt where that is a drive."""
+    if "\\" not in path:
+        return path
+    windows = PureWindowsPath(path)
+    return str(PurePosixPath("/mnt", windows.drive.rstrip(":").lower() or "c", *windows.parts[1:]))
+
+
+def _as_inside(flags: Sequence[str]) -> tuple[str, ...]:
+    """The words with each Windows path as the container sees it."""
+    out: list[str] = []
+    after: CatalogueOption | None = None
+    for word in flags:
+        path = after is not None and after.kind in (Kind.PATH, Kind.FOLDER)
+        out.append(_inside(word) if path and PureWindowsPath(word).is_absolute() else word)
+        found = CATALOGUE.of(word) if after is None else None
+        after = found.option if found is not None and not found.option.is_switch else None
+    return tuple(out)
 
 
 def _without(flags: Sequence[str], *options: str) -> tuple[str, ...]:

@@ -255,7 +255,7 @@ class _Line:
         if rest and not looks_like_flag(rest[0]) and _PROGRAM.fullmatch(_base(rest[0])):
             rest = rest[1:]
         settings, stray = read_settings(rest)
-        self.extra.extend((*map(shown_word, words[:container.after]), *stray))
+        self.extra.extend((*map(shown_word, container.kept), *stray))
         found = containers.outside(Plan(settings), container)
         self.settings = found.settings
         self.environment += [(name, from_shell(value) if is_key(name) else value)

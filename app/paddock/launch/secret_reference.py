@@ -32,9 +32,10 @@ def is_key(variable: str) -> bool:
 
 
 def shown_word(word: str) -> str:
-    """A word before the engine, such as `-e NAME=value` for a container, with a key in it masked."""
+    """A word before the engine, such as `-e NAME=value` for a container: a key in it is left out, so that only the name
+    stays. Docker then hands on what the variable holds outside."""
     match = _PASSED.fullmatch(word)
-    return f"{match[1]}{match[2]}={shown(match[3])}" if match and is_key(match[2]) else word
+    return f"{match[1]}{match[2]}" if match and is_key(match[2]) else word
 
 
 def from_shell(value: str) -> str:

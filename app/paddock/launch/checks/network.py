@@ -83,13 +83,11 @@ def keys(q: Question) -> Iterator[Issue]:
     found = [(s.option, value) for s in q.plan for value in s.values
              if s.option in CATALOGUE and CATALOGUE[s.option].secret]
     found += [(_OPTIONS.get(name, f"{VARIABLE}{name}"), value) for name, value in q.plan.environment if is_key(name)]
-    found += [(PREFIX, MASK) for word in q.plan.prefix if word.endswith(f"={MASK}")]
     found += [(PREFIX, word) for word in q.plan.prefix if shown_word(word) != word]
     for option, value in found:
         if value == MASK:
             yield error("masked-key", option, Text("The key was masked when this line was copied."),
-                        Text("Type it again, or choose where it is kept."),
-                        ((option, None),) if option != PREFIX else ())
+                        Text("Type it again, or choose where it is kept."), ((option, None),))
         elif value and not is_reference(value):
             yield warning("literal-key", option,
                           Text("The key stands in the plan in plain text and would be saved with it."),
