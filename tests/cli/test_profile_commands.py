@@ -143,6 +143,16 @@ def test_defaults_are_set_shown_and_taken_away(say: Say, ask: Callable[..., Any]
     say("defaults", "set", code=2)
 
 
+def test_defaults_go_back_to_any_state(say: Say, ask: Callable[..., Any]) -> None:
+    say("defaults", "set", "--", "--temp", "1")
+    say("defaults", "set", "--", "--temp", "0", "-t", "1")
+    assert [(s["state"], [c["option"] for c in s["changes"]]) for s in ask("defaults", "history")] == [
+        (2, ["temp", "threads"]), (1, ["temp"])]
+    say("defaults", "restore", "1")
+    assert [(s["option"], s["values"]) for s in ask("defaults")[0]["settings"]] == [("temp", ["1"])]
+    assert "no saved state 9" in say("defaults", "restore", "9", code=1)[2]
+
+
 def test_a_use_case_explains_each_setting_and_can_be_saved_in_part(say: Say, ask: Callable[..., Any], model: Path,
                                                                   store: Profiles) -> None:
     assert len(ask("use-cases")) == 10

@@ -220,6 +220,11 @@ def test_values_say_where_they_come_from_and_move_to_the_defaults(qtbot, page: L
         "ctx-size": None, "temp": "qwen3moe"}
     assert "From the defaults for qwen3moe: --temp 0.5" in page.form.origins.words.full_text()
     assert page.form.origins.isVisible()
+    assert "2 values" in page.told.accessibleName()
+    do(page.told._acts.itemAt(0).widget().click)
+    assert workspace.defaults.load() == workspace.defaults.load("qwen3moe") == Plan()
+    assert workspace.profiles.load("Chat").plan == planned.plan
+    assert planned.changes() == []
 
 
 def test_all_options_say_which_values_come_from_the_defaults(qtbot, page: LaunchPage, planned: Desk, workspace,

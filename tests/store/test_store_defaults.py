@@ -66,3 +66,20 @@ def test_a_newer_form_is_told(defaults: Defaults) -> None:
     defaults.folder.mkdir(parents=True)
     (defaults.folder / "all.toml").write_text('schema_version = 99\n[settings]\ntemp = "1"\n')
     assert "newer Paddock" in str(defaults.layers(None)[1][0])
+
+
+def test_every_state_of_the_defaults_can_come_back(defaults: Defaults) -> None:
+    for temp in ("1", "0", "2"):
+        defaults.save(Plan().with_("temp", temp))
+    defaults.save(Plan().with_("temp", "9"), "../qwen3")
+    assert [(number, plan.get("temp")) for number, _, plan in defaults.history()] == [(3, "2"), (2, "0"), (1, "1")]
+    defaults.restore(2)
+    assert defaults.load().get("temp") == "0"
+    assert defaults.load("../qwen3").get("temp") == "9"
+    assert len(defaults.history("../qwen3")) == 1
+    defaults.save(Plan())
+    defaults.restore(4)
+    assert defaults.load().get("temp") == "0"
+    with pytest.raises(AppError, match="no saved state 99"):
+        defaults.restore(99)
+    assert sorted(path.name for path in defaults.folder.parent.iterdir()) == ["defaults"]

@@ -9,7 +9,14 @@ import click
 from paddock.cli.arguments import Globals
 from paddock.cli.estimate import FLAGS, target_and_flags
 from paddock.cli.output import document, line, note, table, told
-from paddock.cli.profile_text import setting_dict, setting_words, show_settings, shown_environment
+from paddock.cli.profile_text import (
+    change_dict,
+    change_name,
+    setting_dict,
+    setting_words,
+    show_settings,
+    shown_environment,
+)
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -108,6 +115,39 @@ def unset(options: Globals, architecture: str | None, options_: tuple[str, ...],
     if missing:
         raise AppError(Text("There is no default for {names}.", names=", ".join(sorted(missing))))
     store.save(Plan() if everything else part(plan, [key for key in keys(plan) if key not in gone]), architecture)
+    note(_saved(architecture))
+    return 0
+
+
+@defaults.command("history")
+@_architecture
+@click.pass_obj
+def history(options: Globals, architecture: str | None) -> int:
+    """Every saved state of the defaults, the newest first, with what each changed."""
+    from paddock.launch import Plan
+    from paddock.launch.comparing import changes
+
+    states = _workspace(options).defaults.history(architecture)
+    before = [plan for _, _, plan in states[1:]] + [Plan()]
+    rows = [(number, stamp, changes(old, plan)) for (number, stamp, plan), old in zip(states, before, strict=False)]
+    if options.json:
+        document([{"state": number, "saved": stamp, "changes": [change_dict(c) for c in made]}
+                  for number, stamp, made in rows])
+    elif rows:
+        table([Text("State"), Text("Saved"), Text("Changed")],
+              ((number, stamp, ", ".join(change_name(c) for c in made)) for number, stamp, made in rows), (0,))
+    else:
+        note(Text("Nothing was saved yet."))
+    return 0
+
+
+@defaults.command("restore")
+@_architecture
+@click.argument("state", type=int)
+@click.pass_obj
+def restore(options: Globals, architecture: str | None, state: int) -> int:
+    """Make a saved state the current one; what is current now stays in the history."""
+    _workspace(options).defaults.restore(state, architecture)
     note(_saved(architecture))
     return 0
 

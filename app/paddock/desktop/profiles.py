@@ -296,20 +296,42 @@ class ProfileDesk(QObject):
         desk, plan, architecture = self._desk, self._desk.plan, self._architecture
         profile = desk.profile
 
-        def work() -> Profile | None:
+        def work() -> tuple[Profile | None, dict[str | None, Plan]]:
             defaults = desk.workspace.defaults
+            was = {name: defaults.load(name) for name in dict.fromkeys((None, architecture))}
             for level, name in (("all", None), ("architecture", architecture)):
                 chosen = part(plan, [key for key, target in targets.items() if target == level])
                 if keys(chosen) and (level == "all" or name is not None):
                     rest = defaults.load(name)
                     kept = part(rest, [key for key in keys(rest) if key not in keys(chosen)])
                     defaults.save(replace(layered((Layer(kept),), replace(chosen, extra=())), extra=()), name)
-            return self._with_own(profile, plan, targets) if profile is not None else None
+            return (self._with_own(profile, plan, targets) if profile is not None else None), was
+
+        def done(found: tuple[Profile | None, dict[str | None, Plan]]) -> None:
+            saved, was = found
+            if saved is not None:
+                desk.profile = saved
+            self.told.emit(Told("ok", tr("Saved where it belongs: {count} value.", plural="Saved where they belong: "
+                                         "{count} values.", count=len(targets)), "", tr("Undo"),
+                                lambda: self._take_back(was, profile)))
+        self._do(work, done, "save defaults")
+
+    def _take_back(self, was: Mapping[str | None, Plan], profile: Profile | None) -> None:
+        """The defaults, and the open profile, as they were before values were moved."""
+        desk = self._desk
+
+        def work() -> Profile | None:
+            for name, plan in was.items():
+                desk.workspace.defaults.save(plan, name)
+            if profile is None:
+                return None
+            profiles = desk.workspace.profiles
+            return profiles.save(replace(profiles.load(profile.name), plan=profile.plan, left_out=profile.left_out))
 
         def done(saved: Profile | None) -> None:
             if saved is not None:
                 desk.profile = saved
-        self._do(work, done, "save defaults")
+        self._do(work, done, "take defaults back")
 
     def _with_own(self, profile: Profile, plan: Plan, targets: Mapping[str, str]) -> Profile:
         """The profile with these keys as its own, or without them."""

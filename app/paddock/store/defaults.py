@@ -1,17 +1,19 @@
-"""Defaults below the profiles: one file for all models, one for each architecture, each with the copy before it."""
+"""Defaults below the profiles: one file for all models, one for each architecture, with every state they had."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from paddock.errors import AppError
 from paddock.launch.layers import NO_DEFAULTS, Layer, keys
 from paddock.launch.model import Plan
-from paddock.store.files import BACKUP, atomic_write, parse_toml, toml_bytes
+from paddock.store.files import BACKUP, atomic_write, parse_toml, sweep, toml_bytes
 from paddock.store.locking import locked
 from paddock.store.naming import file_name
 from paddock.store.planform import plan_table, read_plan
 from paddock.store.profile_form import SCHEMA, plain_first
+from paddock.store.revisions import Revisions
 from paddock.store.secret import without_literals
 from paddock.text import Text
 
@@ -21,6 +23,7 @@ class Defaults:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._revisions = Revisions(folder / ".history")
 
     def _path(self, architecture: str | None) -> Path:
         return self.folder / ("all.toml" if architecture is None else f"architecture-{file_name(architecture)}")
@@ -81,10 +84,40 @@ class Defaults:
         if plan.extra:
             raise AppError(Text("Not understood: {words}", words=" ".join(plan.extra)))
         plan = without_literals(plan, None, "defaults")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
         table = {"schema_version": SCHEMA, **({"architecture": architecture} if architecture else {}),
-                 **plan_table(plan)}
-        with locked(self.folder):
-            atomic_write(self._path(architecture), toml_bytes(plain_first(table)))
+                 "modified": now, **plan_table(plan)}
+        data, identity = toml_bytes(plain_first(table)), _identity(architecture)
+        with locked(self.folder) as held:
+            if held:
+                sweep(self.folder, "*.toml")
+            self._revisions.add(identity, self._revisions.last(identity) + 1, data)
+            atomic_write(self._path(architecture), data)
+
+    def history(self, architecture: str | None = None) -> list[tuple[int, str, Plan]]:
+        """Every saved state that can be read, the newest first: its number, when (UTC, ISO 8601), the defaults."""
+        return [(number, stamp, plan) for number, path in self._revisions.paths(_identity(architecture))
+                for stamp, plan in _state(path)]
+
+    def restore(self, number: int, architecture: str | None = None) -> None:
+        """Save an earlier state anew. AppError where there is none of that number."""
+        found = next((plan for n, _, plan in self.history(architecture) if n == number), None)
+        if found is None:
+            raise AppError(Text("The defaults have no saved state {number}.", number=number),
+                           hint=Text("`paddock profiles defaults history` lists them."))
+        self.save(found, architecture)
+
+
+def _identity(architecture: str | None) -> str:
+    """The folder of a history."""
+    return "all" if architecture is None else file_name(architecture).removesuffix(".toml") + ".architecture"
+
+
+def _state(path: Path) -> list[tuple[str, Plan]]:
+    try:
+        return [(str(parse_toml(path.read_bytes(), path).get("modified", "")), _read(path))]
+    except (OSError, AppError):
+        return []
 
 
 def _read(path: Path) -> Plan:

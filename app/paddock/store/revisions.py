@@ -7,7 +7,6 @@ takes them for profiles.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,23 +43,23 @@ class Revisions:
 
     def last(self, identity: str) -> int:
         """The highest number; 0 for none."""
-        return max((number for number, _ in self._paths(identity)), default=0)
+        return max((number for number, _ in self.paths(identity)), default=0)
 
     def newest(self, identity: str) -> bytes | None:
         """The bytes of the last state; None where there is none, or it cannot be read."""
-        paths = sorted(self._paths(identity))
+        paths = self.paths(identity)
         try:
-            return paths[-1][1].read_bytes() if paths else None
+            return paths[0][1].read_bytes() if paths else None
         except OSError:
             return None
 
     def all(self, identity: str) -> list[Revision]:
         """The newest first."""
-        return [Revision(number, path, _read(path)) for number, path in sorted(self._paths(identity), reverse=True)]
+        return [Revision(number, path, _read(path)) for number, path in self.paths(identity)]
 
     def get(self, identity: str, number: int) -> Revision | None:
         """One state; None where there is none of that number."""
-        return next((Revision(n, path, _read(path)) for n, path in self._paths(identity) if n == number), None)
+        return next((Revision(n, path, _read(path)) for n, path in self.paths(identity) if n == number), None)
 
     def identities(self) -> list[str]:
         """Of every profile that ever was."""
@@ -69,15 +68,14 @@ class Revisions:
         except OSError:
             return []
 
-    def _paths(self, identity: str) -> Iterator[tuple[int, Path]]:
+    def paths(self, identity: str) -> list[tuple[int, Path]]:
+        """Number and file of every state, the newest first."""
         try:
-            paths = list((self.folder / identity).iterdir())
+            files = list((self.folder / identity).iterdir())
         except OSError:
-            return
-        for path in paths:
-            match = _NAME.fullmatch(path.name)
-            if match is not None:
-                yield int(match[1]), path
+            return []
+        found = [(int(match[1]), path) for path in files if (match := _NAME.fullmatch(path.name)) is not None]
+        return sorted(found, reverse=True)
 
 
 def _read(path: Path) -> Profile | None:
