@@ -86,7 +86,7 @@ def main() -> None:
     started = time.perf_counter()
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="bench-library-") as folder:
-        cold, cached = measured(Path(folder, "a"), FILES, VOCABULARY, 3)
+        cold, cached = measured(Path(folder, "a"), FILES, VOCABULARY, 2)
         figures |= {"files": FILES, "cold_s_median": round(statistics.median(cold), 3),
                     "cold_s_worst": round(max(cold), 3), "cached_s_median": round(statistics.median(cached), 3),
                     "cached_s_worst": round(max(cached), 3),

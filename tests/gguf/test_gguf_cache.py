@@ -91,6 +91,22 @@ def test_numbers_that_cannot_be_kept_are_read_again(tmp_path: Path, cache: gguf.
     assert [p.id for p in gguf.read(path).problems] == ["truncated", "tensor-offsets"]
 
 
+def test_the_near_cache_gives_the_same_object_until_a_file_changes(
+        tmp_path: Path, cache: gguf.HeaderCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    near = kept_headers.NearCache(cache, most=2)
+    metadata, tensors = make.llama(layers=2)
+    first, second = make.split(tmp_path, "Big", metadata, [tensors[:9], tensors[9:]])
+    read = gguf.read(first, cache=near)
+    assert gguf.read(first, cache=near) is read
+    second.unlink()
+    assert not gguf.read(first, cache=near).complete
+    for number in range(3):
+        gguf.read(rich(tmp_path / f"{number}.gguf"), cache=near)
+    assert len(near._near) == 2
+    unopenable(monkeypatch)
+    assert not gguf.read(first, cache=near).complete  # from the kept ones
+
+
 def kept_files(cache: gguf.HeaderCache) -> int:
     return len(list(cache.folder.glob("*.model")))
 

@@ -161,6 +161,42 @@ class HeaderCache:
             raise
 
 
+class NearCache:
+    """The last models in memory too, above the kept ones; looked up as strictly, so that a part or a download that
+    arrives is seen. May be used from any thread."""
+
+    def __init__(self, far: HeaderCache, most: int = 32) -> None:
+        self._far, self._most = far, most
+        self._lock = threading.Lock()
+        self._near: dict[Path, tuple[list[tuple[str, int, int]], ModelFile]] = {}
+
+    def get(self, path: Path) -> ModelFile | None:
+        """As `HeaderCache.get`."""
+        with self._lock:
+            near = self._near.get(path)
+        if near is not None and all(_stamp(name) == (name, size, time_ns) for name, size, time_ns in near[0]):
+            return near[1]
+        found = self._far.get(path)
+        if found is not None:
+            self._remember(path, found)
+        return found
+
+    def put(self, path: Path, model: ModelFile) -> None:
+        """As `HeaderCache.put`."""
+        self._far.put(path, model)
+        self._remember(path, model)
+
+    def _remember(self, path: Path, model: ModelFile) -> None:
+        files = [_stamp(str(shard.path)) for shard in model.shards]
+        if [size for _, size, _ in files] != [-1 if s.size_bytes is None else s.size_bytes for s in model.shards]:
+            return  # A file changed while it was read.
+        with self._lock:
+            self._near.pop(path, None)
+            while len(self._near) >= self._most:
+                self._near.pop(next(iter(self._near)))
+            self._near[path] = files, model
+
+
 def _remove(path: Path) -> bool:
     try:
         path.unlink()

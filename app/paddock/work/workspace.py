@@ -16,6 +16,7 @@ from paddock.engine.model import Candidate
 from paddock.errors import AppError
 from paddock.fit import Budget, Estimate
 from paddock.fit.corrections import Correction
+from paddock.gguf.cache import NearCache
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine, refresh, survey
 from paddock.launch import Plan
@@ -65,9 +66,9 @@ class Workspace:
         self._engines: list[Engine] | None = None
         self._probed: dict[Path, Engine] = {}
         self._machines: dict[tuple[Path | None, tuple[str, ...]], Machine] = {}
-        self._models: dict[tuple[str, int, int], ModelFile] = {}
         self._database: Database | None = None
         self._headers = gguf.HeaderCache(self.paths.cache / "headers")
+        self._near = NearCache(self._headers)
         self._ledger = ledger.Ledger(self.paths.database)
         self._settled_at = 0.0
         self._silent_until: dict[tuple[str, ...], float] = {}
@@ -204,21 +205,7 @@ class Workspace:
 
     def read_model(self, path: str | Path) -> ModelFile:
         """One model, from the cache when the file has not changed. Raises AppError in words."""
-        file = Path(as_typed(str(path))).expanduser()
-        try:
-            stat = file.stat()
-            key = (str(file), stat.st_size, stat.st_mtime_ns)
-        except OSError:
-            return gguf.read(file)
-        with self._lock:
-            found = self._models.get(key)
-        if found is None:
-            found = gguf.read(file, cache=self._headers)
-            with self._lock:
-                if len(self._models) > 32:
-                    self._models.pop(next(iter(self._models)))
-                self._models[key] = found
-        return found
+        return gguf.read(Path(as_typed(str(path))).expanduser(), cache=self._near)
 
     def places(self) -> list[library.Place]:
         """Where models are looked for: the person's folders, our own, the caches of other programs."""
