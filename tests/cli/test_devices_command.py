@@ -107,3 +107,10 @@ def test_the_doctor_names_cards_twins_and_what_does_not_fit(tmp_path: Path, comm
     out, _ = command("doctor", "ROCm0: AMD Radeon RX 7900 XTX (12280 MiB, 9000 MiB free)")
     assert "0000:03:00.0" in out
     assert "The engine says 11.99 GiB, the driver 24.00 GiB" in out
+
+
+def test_the_doctor_says_what_an_engine_can_do_with_rpc_and_names_no_host(command: Command) -> None:
+    out, _ = command("doctor")
+    assert "It can use RPC hosts; it has no ggml-rpc-server" in out
+    assert "0 RPC hosts kept" in out
+    assert command("doctor", as_json=True)["rpc_hosts"] == 0

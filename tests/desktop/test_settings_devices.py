@@ -73,7 +73,7 @@ def test_details_put_engine_driver_and_readings_side_by_side(qtbot: Any, devices
     reading = DeviceReading("CUDA0", 4.0 * GIB, 20.0 * GIB, 0, 87, NAN, 2520, 10501, 311.5, 67, NAN, NAN,
                             ("sw_power_cap",), NAN, 4, 16)
     seen = Look(machine(CUDA), Reading(1, 0, 0, 0, 0, 0, 0, (reading,)), {"CUDA0": {"pcie": Text("It blocks.")}})
-    monkeypatch.setattr("paddock.desktop.pages.settings.devices.look", lambda machine: seen)
+    monkeypatch.setattr("paddock.desktop.pages.settings.devices.look_anew", lambda workspace, engine: seen)
     show(devices, desk, machine(CUDA))
     press(qtbot, devices, "Details of CUDA0")
     qtbot.waitUntil(lambda: "87 %" in words(devices))

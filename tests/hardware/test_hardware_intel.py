@@ -11,6 +11,7 @@ from sysfstree import fdinfo, install
 from paddock.engine import EngineDevice
 from paddock.hardware import DeviceReading, Readings, survey
 from paddock.hardware.intel import IntelGpus
+from paddock.hardware.nvml import NO_DRIVER
 from paddock.hardware.pci_names import pci_name
 from paddock.hardware.readings import explain
 
@@ -203,3 +204,12 @@ def test_names_come_from_the_list_of_pci_parts(tmp_path: Path) -> None:
     assert pci_name("8086", "0x5690", (listed,)) is None
     assert pci_name("8086", None, (listed,)) is None
     assert pci_name("8086", "0xe20b", (tmp_path / "absent",)) is None
+
+
+def test_no_nvidia_driver_is_no_news_where_there_are_other_cards(
+    tmp_path: Path, intel: IntelGpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paddock.hardware.surveying.open_drivers", lambda: ([intel], [NO_DRIVER]))
+    assert survey([UHD]).notes == (NO_DRIVER, *survey([], drivers=[]).notes)
+    install(tmp_path, I915, "0000:00:02.0", driver="i915", card_files=I915_CARD)
+    assert NO_DRIVER not in survey([UHD]).notes

@@ -72,6 +72,8 @@ def doctor(options: Globals) -> int:
     line(Text("Engines"))
     for e in report["engines"]:
         line(f"  {e['name']}: {e['version'] or e['error']} ({e['path']})")
+        if e["error"] is None:
+            line(f"    {_rpc_words(e)}")
     line("")
     line(Text("Devices"))
     for text in doctor_lines(machine):
@@ -79,7 +81,18 @@ def doctor(options: Globals) -> int:
     errors = [e["devices_error"] for e in report["engines"] if e["devices_error"]]
     for text in [*errors, *report["machine"]["notes"], *report["notices"]]:
         line(f"  {text}")
+    line(f"  {Text('{count} RPC host kept', plural='{count} RPC hosts kept', count=report['rpc_hosts'])}")
     return 0
+
+
+def _rpc_words(engine: dict[str, Any]) -> Text:
+    """What an engine can do with other computers' devices."""
+    uses, lends = engine["rpc"], "rpc-server" in engine["tools"]
+    if uses and lends:
+        return Text("It can use RPC hosts, and lend this computer's devices.")
+    if uses:
+        return Text("It can use RPC hosts; it has no ggml-rpc-server to lend devices with.")
+    return Text("RPC is not in this engine.") if uses is False else Text("Whether it has RPC is not known.")
 
 
 def _report(workspace: Workspace, found: Sequence[Engine], machine: Machine) -> dict[str, Any]:
@@ -96,4 +109,5 @@ def _report(workspace: Workspace, found: Sequence[Engine], machine: Machine) -> 
     return {"paddock": __version__, "python": sys.version.split()[0], "system": platform.platform(),
             "data_dir": str(workspace.paths.root), "disk_free": disk_free(workspace.paths.root),
             "libraries": libraries, "engines": [engine_dict(e) for e in found],
-            "machine": machine_dict(machine), "notices": [str(n) for n in workspace.notices]}
+            "machine": machine_dict(machine), "rpc_hosts": len(workspace.rpc.kept),
+            "notices": [str(n) for n in workspace.notices]}

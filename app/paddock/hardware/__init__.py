@@ -1,6 +1,10 @@
 """What is this machine? Facts once (`survey`), readings live (`Readings.read`).
 
 Enters: the engine's device list. Leaves: a `Machine`, and `Reading` values in which whatever is absent is NaN.
+
+Who tells: NVIDIA's library (nvml), AMD's and Intel's Linux drivers by their files (amd, intel), macOS' own programs
+(apple); each behind one contract (drivers). Which card a device is: matching. Whose memory it has: sharing. In words,
+and why something is not told: telling.
 """
 
 from paddock.hardware.model import Device, DeviceReading, Gpu, GpuProcess, Machine, Reading

@@ -40,6 +40,9 @@ _WHOLE_CARD = Text("Of the whole card that this instance (MIG) is a part of.")
 _SHARED = Text("Processor and graphics share one memory: the system's own figures are shown.")
 
 
+NO_DRIVER = Text("No NVIDIA driver was found: there are no readings of NVIDIA cards.")
+
+
 _never: list[Text] = []
 """Why the library cannot be loaded in this process, once that is known: it is not tried a second time."""
 
@@ -73,7 +76,7 @@ def open_nvml() -> tuple[Nvml | None, Text | None]:
 def _why(error: Exception) -> Text:
     match type(error).__name__:
         case "NVMLError_LibraryNotFound":
-            return Text("No NVIDIA driver was found: there are no readings of NVIDIA cards.")
+            return NO_DRIVER
         case "NVMLError_DriverNotLoaded":
             return Text("The NVIDIA driver is not loaded: there are no readings of NVIDIA cards.")
         case "NVMLError_LibRmVersionMismatch":

@@ -21,7 +21,7 @@ from paddock.hardware.drivers import Card, Driver, all_cards, key_of
 from paddock.hardware.intel import IntelGpus
 from paddock.hardware.matching import looks_integrated, match, twins, visible
 from paddock.hardware.model import Device, Gpu, GpuProcess, Machine
-from paddock.hardware.nvml import normal_pci, open_nvml
+from paddock.hardware.nvml import NO_DRIVER, normal_pci, open_nvml
 from paddock.text import Text
 
 _USING = re.compile(r"using device (?P<name>\S+) \((?P<text>.*?)\)(?: \((?P<id>[^()]*)\))? - \d+ MiB free")
@@ -121,7 +121,8 @@ def _machine(
     by_key = {card.key: card for card in cards}
     again = twins(offloading, matched)
     devices = tuple(_device(one, matched, by_key, total, available, again) for one in offloading)
-    told = [*notes, *(_lost(gpu) for gpu in gpus if gpu.error)]
+    # that there is no NVIDIA driver is no news on a machine of other makers' cards
+    told = [*(note for note in notes if not cards or note != NO_DRIVER), *(_lost(gpu) for gpu in gpus if gpu.error)]
     if unused := _unused(offloading, gpus, environ):
         told.append(unused)
     if limited:

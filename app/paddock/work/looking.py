@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paddock.hardware import Machine, Reading, Readings
+from paddock.engine import Engine, list_devices
+from paddock.errors import AppError
+from paddock.hardware import Machine, Reading, Readings, refresh
 from paddock.hardware.readings import Explained, explain
+from paddock.work.run import ENDED
 
 if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
@@ -39,6 +42,15 @@ def look(machine: Machine, *, sleep: Callable[[float], object] = time.sleep) -> 
     return Look(machine, reading, explain(machine))
 
 
-def look_here(workspace: Workspace) -> Look:
-    """The same for what the default engine sees, free memory read anew. Raises AppError for a bad --engine."""
-    return look(workspace.machine(workspace.engine(), again=True))
+def look_anew(workspace: Workspace, engine: Engine | None) -> Look:
+    """The same after the engine listed its devices once more, so that what no driver counts is fresh too.
+
+    While a server of ours runs the list stays as it is: to make it, an engine takes memory of every card for a moment.
+    """
+    machine = workspace.machine(engine, again=True)
+    if engine is not None and all(run.state in ENDED for run in workspace.runs):
+        try:
+            machine = refresh(machine, list_devices(engine))
+        except AppError:
+            pass  # what is known of the machine stays; why listing fails is told where the engine is
+    return look(machine)

@@ -18,7 +18,7 @@ from paddock.hardware import telling
 from paddock.hardware.model import Device, Gpu, Machine
 from paddock.hardware.telling import Row
 from paddock.units import bytes_text
-from paddock.work.looking import Look, look
+from paddock.work.looking import Look, look_anew
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -124,12 +124,12 @@ class DevicesSection(QWidget):
 
     @Slot()
     def _read(self) -> None:
-        """Half a second: counters of energy need two readings."""
+        """A second or two: the engine lists its devices, and counters of energy need two readings."""
         engine, workspace = self._desk.engine(), self._desk.workspace
         self.read.setEnabled(False)
-        job = bridge.run(lambda: look(workspace.machine(engine, again=True)), self._looked, self._failed, self,
+        job = bridge.run(lambda: look_anew(workspace, engine), self._looked, self._failed, self,
                          name="devices")
-        self._reading.follow(job, tr("Asking the drivers"), cancellable=False)
+        self._reading.follow(job, tr("Asking the engine and the drivers"), cancellable=False)
 
     def _looked(self, seen: Look) -> None:
         self._seen = seen
