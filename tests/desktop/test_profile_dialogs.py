@@ -272,6 +272,22 @@ def test_a_save_over_that_of_another_window_is_told(qtbot, page: LaunchPage, pla
     assert workspace.profiles.load("Chat").notes == "theirs"
 
 
+@pytest.mark.parametrize("meanwhile", ["deleted", "renamed"])
+def test_a_profile_that_another_window_took_away_is_saved_with_all_that_belongs_to_it(
+        planned: Desk, workspace, save, do, meanwhile: str) -> None:
+    save("Chat")
+    do(lambda: planned.profiles.describe(notes="n", tags=("a",), colour="teal"))
+    if meanwhile == "deleted":
+        workspace.profiles.delete("Chat")
+    else:
+        workspace.profiles.rename("Chat", "Talk")
+    planned.set("ctx-size", 1)
+    do(planned.profiles.save)
+    saved = workspace.profiles.load("Chat")
+    assert (saved.notes, saved.tags, saved.colour, saved.plan.get("ctx-size")) == ("n", ("a",), "teal", "1")
+    assert len(workspace.profiles.history("Chat")) == (3 if meanwhile == "deleted" else 1)
+
+
 def test_profiles_of_another_window_appear_when_this_one_is_active_again(qtbot, page: LaunchPage, planned: Desk,
                                                                         workspace, do) -> None:
     workspace.profiles.save(Profile("Theirs", Plan()))

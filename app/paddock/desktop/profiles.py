@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from paddock.work.opening import Opened
 
 
+_DETAILS = ("notes", "tags", "colour", "keep_serving", "restart_limit", "left_out", "other", "created", "id")
+
+
 @dataclass(frozen=True)
 class Told:
     """A message for the page: what, why, and one act (its text and what it does)."""
@@ -145,7 +148,14 @@ class ProfileDesk(QObject):
         def saved(profile: Profile) -> None:
             desk.profile, desk.saved = profile, plan
             self._tell(profile.notices)
-        self._do(lambda: desk.workspace.save_profile(chosen, plan, expected), saved, "save profile")
+
+        def work() -> Profile:
+            details = {}
+            if old is not None and expected is not None and chosen not in desk.workspace.profiles.names():
+                # Deleted or renamed by another Paddock meanwhile: it comes back with what belongs to it.
+                details = {key: getattr(old, key) for key in _DETAILS}
+            return desk.workspace.save_profile(chosen, plan, expected, **details)
+        self._do(work, saved, "save profile")
 
     def describe(self, **details: Any) -> None:
         """Notes, tags, colour and the like of the open profile; the plan is not touched."""

@@ -45,6 +45,8 @@ class Profiles:
             try:
                 profile = self._load(path)
             except AppError as error:
+                if not path.exists():
+                    continue  # deleted or renamed by another Paddock since the folder was listed
                 problems.append((path, error))
                 kept = self._last_good(path, error)
                 if kept is None or kept.name in found:
