@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Legend, Row
+from paddock.desktop.plots.scale import runs
 from paddock.session.model import Request
 from paddock.text import Text
 
@@ -23,6 +24,13 @@ class LaneArea(QWidget):
         self._slots = 1
         self._requests: Sequence[Request] = ()
         self._start, self._end, self._now = 0.0, 1.0, 0.0
+        self._waiting: list[tuple[float, float]] = []
+
+    def set_waiting(self, spans: list[tuple[float, float]]) -> None:
+        """When requests waited for a slot: (from, to) seconds."""
+        if spans != self._waiting:
+            self._waiting = spans
+            self.update()
 
     def set_slots(self, slots: int) -> None:
         self._slots = max(1, slots)
@@ -69,6 +77,10 @@ class LaneArea(QWidget):
                 gap = 1.0 if height > 5 else 0.0
                 box = QRectF(plot.left(), slot * height + gap, 0, max(height - 2 * gap, 1.0))
                 self._paint_bar(painter, request, box, [(t - self._start) * scale for t in (start, first, end)])
+        # Requests without a slot are in no lane: a line over all of them, and their number in the legend.
+        for start, end in self._waiting:
+            left, right = ((t - self._start) * scale for t in (start, end))
+            painter.fillRect(QRectF(plot.left() + left, 0, max(right - left, 1.0), 2.0), ink.role("warn"))
         painter.end()
 
     def _paint_bar(self, painter: QPainter, request: Request, row: QRectF, x: list[float]) -> None:
@@ -123,6 +135,12 @@ class Lanes(QWidget):
 
     def draw(self, frame: Frame, start: float, end: float) -> None:
         self.area.set_view(frame.requests, start, end, frame.now)
+        t, waiting = frame.cut("requests_waiting", start, end, 400)
+        self.area.set_waiting([(float(t[a]), float(t[min(b, len(t) - 1)])) for a, b in runs(waiting > 0)])
+
+    def waiting(self, frame: Frame, moment: float) -> float:
+        """Requests without a slot at a moment; NaN where it is not told."""
+        return frame.at("requests_waiting", moment)
 
     def busy(self, frame: Frame, moment: float) -> int:
         """Slots that work at a moment."""
@@ -130,12 +148,16 @@ class Lanes(QWidget):
                     and (r.t_end is None or r.t_end >= moment)})
 
     def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
+        waiting = self.waiting(frame, moment)
         return [Row(str(Text("Prompt")), 2, "hatch"), Row(str(Text("Generation")), 1, "solid"),
                 Row(str(Text("Slots busy")), 0, "word",
-                    str(Text("{busy} of {slots}", busy=self.busy(frame, moment), slots=self._slots)))]
+                    str(Text("{busy} of {slots}", busy=self.busy(frame, moment), slots=self._slots))),
+                *([Row(str(Text("Waiting")), 0, "word", f"{waiting:.0f}", "warn")] if waiting > 0 else [])]
 
     def sentence(self, frame: Frame, moment: float) -> str:
-        return str(Text("Slots: {busy} of {slots} busy", busy=self.busy(frame, moment), slots=self._slots))
+        said = str(Text("Slots: {busy} of {slots} busy", busy=self.busy(frame, moment), slots=self._slots))
+        waiting = self.waiting(frame, moment)
+        return f"{said}, {Text('{number} waiting', number=f'{waiting:.0f}')}" if waiting > 0 else said
 
     def restyle(self) -> None:
         self.legend.fit()
