@@ -16,14 +16,21 @@ def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: Mode
            corrections: Sequence[Correction] = ()) -> dict[str, Any]:
     """The answer to a request line whose files were read by the caller.
 
-    request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes. The figures are those of
-    llama.cpp's dry run. Keys of the answer: see `as_answer`, and "id".
+    request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes; one named Host, or of kind
+    host or cpu, stands for the RAM, which is not judged where it is left out. The figures are those of llama.cpp's dry
+    run. Keys of the answer: see `as_answer`, and "id".
     """
+    devices = request.get("devices", ())
     budgets = tuple(Budget(d["name"], d["kind"], d.get("total"), d.get("free"), bool(d.get("integrated", False)))
-                    for d in request.get("devices", ()))
-    found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False,
-                               corrections=corrections))
+                    for d in devices if not _is_ram(d))
+    ram: Mapping[str, Any] = next((d for d in devices if _is_ram(d)), {})
+    found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False, corrections=corrections,
+                               host_total=ram.get("total"), host_free=ram.get("free")))
     return {"id": request.get("id"), **found}
+
+
+def _is_ram(device: Mapping[str, Any]) -> bool:
+    return device["name"] == "Host" or str(device["kind"]).lower() in ("host", "cpu")
 
 
 def as_answer(found: Estimate) -> dict[str, Any]:
