@@ -136,7 +136,7 @@ class Lanes(QWidget):
     def draw(self, frame: Frame, start: float, end: float) -> None:
         self.area.set_view(frame.requests, start, end, frame.now)
         t, waiting = frame.cut("requests_waiting", start, end, 400)
-        self.area.set_waiting([(float(t[a]), float(t[min(b, len(t) - 1)])) for a, b in runs(waiting > 0)])
+        self.area.set_waiting([(float(t[a]), float(t[min(b + 1, len(t) - 1)])) for a, b in runs(waiting > 0)])
 
     def waiting(self, frame: Frame, moment: float) -> float:
         """Requests without a slot at a moment; NaN where it is not told."""
