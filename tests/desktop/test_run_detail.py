@@ -165,6 +165,23 @@ def test_a_driver_that_names_no_processes_makes_no_zero() -> None:
     assert card.bar.other is None
 
 
+def test_memory_that_the_driver_does_not_tell_by_process_is_called_about() -> None:
+    run = fake.busy_run()
+    reading = reading_of(run)
+    grown = replace(reading, devices=(replace(reading.devices[0], process_bytes=2.0 * GIB, process_assumed=True),))
+    assert devices_of(run, grown, {})[0].memory.startswith("this server about 2.00 (what the card’s use grew by")
+
+
+def test_what_a_server_holds_on_all_cards_is_the_sum_of_them() -> None:
+    run = fake.busy_run()
+    reading = reading_of(run)
+    both = replace(reading, devices=tuple(replace(d, process_bytes=size * GIB) for d, size in zip(
+        reading.devices, (16.0, 4.0), strict=True)))
+    assert dict(devices_of(run, both, {})[-1].facts)["This server on all cards"] == "20.00 GiB"
+    one_unknown = replace(both, devices=(both.devices[0], replace(both.devices[1], process_bytes=NAN)))
+    assert "This server on all cards" not in dict(devices_of(run, one_unknown, {})[-1].facts)
+
+
 def test_missing_readings_are_not_there_and_reasons_are_words() -> None:
     run = fake.busy_run()
     facts = dict(devices_of(run, reading_of(run), {})[0].facts)

@@ -34,7 +34,7 @@ def throttle_text(reasons: Sequence[str] | None) -> str:
     """Why clocks are held down, in words: "power limit, heat"; "nothing"; "n/a" where the driver does not tell."""
     if reasons is None:
         return NA
-    words = dict.fromkeys(str(_THROTTLE.get(reason, reason)) for reason in reasons)
+    words = dict.fromkeys(str(_THROTTLE.get(reason, reason.replace("_", " "))) for reason in reasons)
     return ", ".join(words) or str(_NONE)
 
 

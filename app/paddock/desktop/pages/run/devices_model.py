@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.desktop.parts.memory import BarValues, bar_of, measured
@@ -11,6 +11,7 @@ from paddock.desktop.plots.scale import clock_text
 from paddock.desktop.tr import tr
 from paddock.fit.model import Verdict
 from paddock.hardware.model import DeviceReading, Reading
+from paddock.hardware.telling import throttle_text
 from paddock.session.detectors.jumps import Jump
 from paddock.units import MINUS, bytes_text, gib_text, missing, number_text, percent_text
 
@@ -69,7 +70,7 @@ def _total(reading: DeviceReading, device: Any) -> float | None:
 
 def _memory_words(reading: DeviceReading, total: float | None, peak: Any) -> str:
     ours = reading.process_bytes
-    parts = [tr("this server {size}", size=gib_text(ours)) if not missing(ours) else tr("this server: not told")]
+    parts = [_ours_words(reading)]
     if not missing(ours) and not missing(reading.used_bytes):
         parts.append(tr("others {size}", size=gib_text(max(0.0, reading.used_bytes - ours))))
     elif not missing(reading.used_bytes):
@@ -85,6 +86,15 @@ def _memory_words(reading: DeviceReading, total: float | None, peak: Any) -> str
     if not missing(reading.shared_used_bytes) and reading.shared_used_bytes > 0:
         said = tr("{memory}; {size} of RAM borrowed", memory=said, size=gib_text(reading.shared_used_bytes))
     return said
+
+
+def _ours_words(reading: DeviceReading) -> str:
+    ours = reading.process_bytes
+    if missing(ours):
+        return tr("this server: not told")
+    if reading.process_assumed:
+        return tr("this server about {size} (what the card’s use grew by since the launch)", size=gib_text(ours))
+    return tr("this server {size}", size=gib_text(ours))
 
 
 def _card_facts(r: DeviceReading) -> Facts:
@@ -105,14 +115,7 @@ def _card_facts(r: DeviceReading) -> Facts:
 
 def throttle_words(reasons: tuple[str, ...] | None) -> str:
     """The driver's reasons for lowered clocks in words."""
-    if reasons is None:
-        return tr("n/a")
-    known = {
-        "sw_power_cap": tr("power limit"), "hw_slowdown": tr("hardware slowdown"), "sync_boost": tr("sync boost"),
-        "sw_thermal_slowdown": tr("heat"), "hw_thermal_slowdown": tr("heat (hardware)"),
-        "hw_power_brake": tr("power brake"), "display_clocks": tr("display clocks"), "board_limit": tr("board limit"),
-        "reliability": tr("voltage")}
-    return ", ".join(known.get(r, r.replace("_", " ")) for r in reasons) or tr("nothing")
+    return throttle_text(reasons)
 
 
 def host_of(run: Any, reading: Reading, peak: Any) -> DeviceShown:
@@ -174,4 +177,8 @@ def devices_of(run: Any, reading: Reading | None, peaks: Mapping[str, Any]) -> l
     if reading is None:
         return []
     cards = [card_of(run, d, peaks.get(d.device), run.actual) for d in reading.devices if not d.twin]
-    return [*cards, host_of(run, reading, peaks.get("Host"))]
+    host = host_of(run, reading, peaks.get("Host"))
+    together = reading.process_device_bytes
+    if len(cards) > 1 and not missing(together):
+        host = replace(host, facts=[(tr("This server on all cards"), bytes_text(together)), *host.facts])
+    return [*cards, host]
