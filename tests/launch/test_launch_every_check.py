@@ -101,6 +101,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("flag-too-new", "error"): Case(M + "--log-jsonl", options=(option("-m", "--model"),)),
     ("no-negation", "error"): Case(M + "--no-slots", options=(option("-m"), option("--slots", count=0))),
     ("flag-never-existed", "error"): Case(M + "--mtp"),
+    ("flag-of-llama-cli", "error"): Case(M + "-p 'Hello there'"),
     ("flag-with-equals", "error"): Case(M + "--ctx-size=4096"),
     ("ends-at-once", "error"): Case(M + "--version"),
     ("flag-left-out", "hint"): Case(M + "-fa off", options=(option("-m"), option("-fa", count=0))),
@@ -321,7 +322,8 @@ def test_the_table_says_each_kind_once_with_what_it_means(script: ModuleType) ->
     ("--mtp-max 5", "-m a --spec-type draft-mtp --spec-draft-n-max 5"), ("--chunk-size 256", "-m a -ub 256"),
     ("--cache-clear", "-m a --no-cache-prompt"), ("--stream", "-m a"), ("--temp-limit 80", "-m a"),
     ("--rope-scaling factor=4", "-m a --rope-scaling yarn --rope-scale 4"),
-    ("--draft d.gguf", "-m a -md d.gguf --spec-type draft-simple"),
+    ("--draft d.gguf", "-m a -md d.gguf --spec-type draft-simple"), ("--max-tokens 5", "-m a -n 5"),
+    ("--ctx-shift", "-m a --context-shift"), ("--gpus all", "-m a"), ("--public", "-m a --host 0.0.0.0"),
 ])
 def test_flags_of_guides_that_never_were_become_what_does_the_job(text: str, expected: str,
                                                                   make_engine: Callable[..., Engine]) -> None:

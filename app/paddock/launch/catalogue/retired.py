@@ -62,6 +62,19 @@ OPTIONS = (
     Option(
         "grp-attn-n", ("-gan", "--grp-attn-n"), Kind.INT, Group.CONTEXT, Text("Group attention factor"), _GONE, until=0,
     ),
+    Option("tfs", ("--tfs",), Kind.FLOAT, Group.SAMPLING, Text("Tail-free sampling"), _GONE, until=0),
+    Option(
+        "penalize-nl", ("--penalize-nl",), Kind.PAIR, Group.SAMPLING, Text("Penalise line ends"), _GONE,
+        negations=("--no-penalize-nl",), until=0,
+    ),
+    Option("gqa", ("-gqa", "--gqa"), Kind.INT, Group.MODEL, Text("Grouped attention factor"), _GONE, until=0),
+    Option("rms-norm-eps", ("-eps", "--rms-norm-eps"), Kind.FLOAT, Group.MODEL, Text("Norm epsilon"), _GONE, until=0),
+    Option("lora-base", ("--lora-base",), Kind.PATH, Group.LORA, Text("Base of an adapter"), _GONE, until=0),
+    Option(
+        "memory-f32", ("--memory-f32",), Kind.FLAG, Group.KV, Text("KV cache in 32 bits"), _RENAMED, until=0,
+        moved=(("cache-type-k", "f32"), ("cache-type-v", "f32")),
+    ),
+    Option("logdir", ("-ld", "--logdir"), Kind.FOLDER, Group.LOGGING, Text("Log folder"), _GONE, until=0),
     Option(
         "grp-attn-w", ("-gaw", "--grp-attn-w"), Kind.INT, Group.CONTEXT, Text("Group attention width"), _GONE, until=0,
     ),
@@ -127,11 +140,40 @@ NEVER: dict[str, tuple[tuple[str, str | None], ...]] = {
     "--no-stream": (),
     "--temp-limit": (),
     "--power-limit": (),
+    "--draft-device": (("spec-draft-device", None),),
+    "--ctx-shift": (("context-shift", "on"),),
+    "--max-tokens": (("predict", None),),
+    "--max-new-tokens": (("predict", None),),
+    "--model-path": (("model", None),),
+    "--no-log": (("log-disable", "on"),),
+    "--clear-idle": (("cache-idle-slots", "on"),),
+    "--public": (("host", "0.0.0.0"),),
+    "--prompt-cache": (),
+    "--moe-experts": (),
+    "--expert-count": (),
+    "--gpu": (),
+    "--gpus": (),
+    "--dtype": (),
+    "--quantization": (),
+    "--tokenizer": (),
+    "--trust-remote-code": (),
 }
 """Flags that guides, other programs and launchers name but llama.cpp's server has not: what to set instead."""
 
 _DRIVER = Text("Set a limit in the driver (nvidia-smi -pl for its power); llama.cpp has none.")
+_FILE = Text("Take it out: the file brings it along. Choose another quantisation of the model for another size.")
+_CARDS = Text("Use -dev with names of --list-devices, and -ngl for the number of layers.")
+_EXPERTS = Text("Use --override-kv FAMILY.expert_used_count=int:N, with the model's family.")
 ELSEWHERE: dict[str, Text] = {
+    "--prompt-cache": Text("Take it out: the server keeps prompts by itself (--cache-ram, --slot-save-path)."),
+    "--moe-experts": _EXPERTS,
+    "--expert-count": _EXPERTS,
+    "--gpu": _CARDS,
+    "--gpus": _CARDS,
+    "--dtype": _FILE,
+    "--quantization": _FILE,
+    "--tokenizer": _FILE,
+    "--trust-remote-code": _FILE,
     "--stream": Text("Take it out: each request says whether its answer is streamed (\"stream\": true)."),
     "--no-stream": Text("Take it out: each request says whether its answer is streamed (\"stream\": true)."),
     "--temp-limit": _DRIVER,
@@ -142,3 +184,11 @@ ELSEWHERE: dict[str, Text] = {
     "--gpu-memory-utilization": Text("Use --fit-target: the memory that is to stay free on each card, in MiB."),
 }
 """What does the job of a flag that no option replaces."""
+
+OF_LLAMA_CLI = frozenset((
+    "-p", "--prompt", "-f", "--file", "-i", "--interactive", "--interactive-first", "-cnv", "--conversation", "-no-cnv",
+    "--no-conversation", "--color", "-co", "--in-prefix", "--in-suffix", "--simple-io", "--multiline-input", "-mli",
+    "-st", "--single-turn", "-sys", "--no-display-prompt", "--verbose-prompt", "--image", "--audio", "-bf",
+    "--binary-file", "--n-probs",
+))
+"""Flags of llama.cpp's program for the terminal: a server gets all this with each request."""

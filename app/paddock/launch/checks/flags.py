@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from paddock.engine.model import Engine
 from paddock.launch.catalogue import CATALOGUE, NEVER, Group, Option, normal
-from paddock.launch.catalogue.retired import ELSEWHERE
+from paddock.launch.catalogue.retired import ELSEWHERE, OF_LLAMA_CLI
 from paddock.launch.checks.question import ON, Edits, Question, error, hint, warning
 from paddock.launch.model import Issue, Setting
 from paddock.launch.spelling import known_to, spelling, takes_no_value, write
@@ -42,6 +42,11 @@ def _foreign(q: Question, setting: Setting) -> Iterator[Issue]:
         yield _removed_stub(setting, stub.replacement or stub.help)
     elif joined and CATALOGUE.of(name) is not None:
         yield _equals_sign(setting, name, value)
+    elif flag in OF_LLAMA_CLI:
+        yield error("flag-of-llama-cli", setting.option,
+                    Text("{flag} belongs to llama-cli, the program for the terminal; the server does not take it.",
+                         flag=flag), Text("Take it out: prompts, pictures and the like come with each request."),
+                    ((setting.option, None),))
     elif moved is not None:
         yield _never(setting, moved)
     else:
