@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -30,6 +31,14 @@ def test_every_card_has_its_column_and_the_total_is_their_sum() -> None:
 @pytest.mark.parametrize("cards", [(), (card("CUDA0", 3e9), card("CUDA1", NAN))])
 def test_a_part_is_no_total(cards: tuple[DeviceReading, ...]) -> None:
     assert math.isnan(reading_columns(reading(*cards))["process_device_bytes"])
+
+
+def test_growth_of_a_card_s_use_is_no_peak_of_the_server() -> None:
+    recorder = Recorder(lambda row: None)
+    for held, assumed in ((5e9, True), (3e9, False)):
+        one = dataclasses.replace(card("CUDA0", held), process_assumed=assumed)
+        recorder._measure(reading(one))
+    assert recorder.snapshot().peaks["CUDA0"].process_bytes == 3e9
 
 
 def test_the_bus_of_each_device_is_known_once_the_log_has_told_it() -> None:

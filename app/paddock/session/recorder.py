@@ -296,7 +296,8 @@ class Recorder:
             host.used_before_bytes = reading.ram_used_bytes
         for device in reading.devices:
             peak = self._peaks.setdefault(device.device, DevicePeak())
-            peak.process_bytes = _higher(peak.process_bytes, device.process_bytes)
+            if not device.process_assumed:  # a peak is kept beside the estimate, and teaches it
+                peak.process_bytes = _higher(peak.process_bytes, device.process_bytes)
             peak.used_bytes = _higher(peak.used_bytes, device.used_bytes)
             if peak.used_before_bytes is None and not self._loading_seen and not math.isnan(device.used_bytes):
                 peak.used_before_bytes = device.used_bytes
