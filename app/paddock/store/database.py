@@ -39,7 +39,10 @@ _SAMPLE = ("generation_per_s", "prompt_per_s", "context_used", "requests_process
 _READING = ("cpu_pct", "ram_used_bytes", "ram_available_bytes", "swap_used_bytes", "process_cpu_pct",
             "process_rss_bytes")
 _DEVICE = ("used_bytes", "free_bytes", "process_bytes", "utilisation_pct", "memory_utilisation_pct", "sm_clock_mhz",
-           "memory_clock_mhz", "power_w", "temperature_c", "pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s")
+           "memory_clock_mhz", "power_w", "temperature_c", "pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s",
+           "shared_used_bytes", "pcie_generation", "pcie_width")
+_PRESSURE = ("steal_pct", "run_queue", "disk_read_bytes_per_s", "process_read_bytes_per_s", "process_faults_per_s",
+             "process_swap_bytes", "model_cached")
 _EXCHANGE = ("id", "start_utc", "t_start", "method", "path", "generates", "client", "user_agent", "model", "images",
              "request_bytes", "response_bytes", "status", "first_byte_s", "first_token_s", "total_s", "client_wait_s",
              "gap_median_s", "gap_p95_s", "gap_longest_s", "prompt_tokens", "cached_tokens", "evaluated_tokens",
@@ -54,7 +57,7 @@ def _insert(table: str, columns: Sequence[str], verb: str = "INSERT OR REPLACE")
 
 
 _INSERT_REQUEST = _insert("request", ("session_id", *_REQUEST))
-_INSERT_SAMPLE = _insert("system_sample", ("session_id", "t", *_SAMPLE, "answered", "sleeping", *_READING))
+_INSERT_SAMPLE = _insert("system_sample", ("session_id", "t", *_SAMPLE, "answered", "sleeping", *_READING, *_PRESSURE))
 _INSERT_DEVICE = _insert("device_sample", ("session_id", "t", "device", *_DEVICE, "throttle"))
 _INSERT_EXCHANGE = _insert("exchange", ("session_id", *_EXCHANGE, "settings"))
 _INSERT_SLOT = _insert("slot_sample", ("session_id", "t", "slot", *_SLOT))
@@ -237,6 +240,8 @@ class Database:
         elif fresh is not None:
             self._last_reading[session_id] = fresh.t
         machine = [_value(getattr(fresh, name)) if fresh else None for name in _READING]
+        pressure = fresh.pressure if fresh is not None else None
+        machine += [_value(getattr(pressure, name)) if pressure is not None else None for name in _PRESSURE]
         row = (session_id, t, *(_value(getattr(sample, name)) for name in _SAMPLE), sample.answered, sample.sleeping,
                *machine)
         devices = [self._device_row(session_id, t, d) for d in fresh.devices] if fresh else []

@@ -102,6 +102,7 @@ def events(connection: sqlite3.Connection, session_id: int) -> tuple[Event, ...]
     return tuple(Event(r["t"], r["kind"], r["text"], _json(r["data"]) or {}) for r in rows)
 
 
+_MACHINE = ("run_queue", "process_faults_per_s", "model_cached")
 HELD_S = 2.5
 """A reading holds until the next, about a second later; after this long a silence is a gap."""
 
@@ -110,7 +111,7 @@ def series(connection: sqlite3.Connection, session_id: int) -> Series:
     names, table = _table(connection, "system_sample", session_id, "1")
     t = table[:, names.index("t")]
     columns: dict[str, Floats] = {}
-    machine = [n for n in names if n.endswith(("_bytes", "_pct"))]
+    machine = [n for n in names if n.endswith(("_bytes", "_pct", "_bytes_per_s")) or n in _MACHINE]
     for name in names:
         if name not in (*machine, "t", "answered", "sleeping"):
             columns[name] = table[:, names.index(name)]
