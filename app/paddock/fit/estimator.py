@@ -136,7 +136,11 @@ def _rows(facts: Known, levers: Levers, sizes: Sizes, placement: Placement, *, m
     problem = refusals.of_context(shape, levers, sizes, placement)
     if problem is not None:
         raise RefusedError(problem)
-    weights = Weights(facts.index(mtp), placement, levers)
+    index = facts.index(mtp)
+    problem = refusals.of_graph(shape, sizes, len(index.names), "blk.0.attn_qkv.weight" in index.position)
+    if problem is not None:
+        raise RefusedError(problem)
+    weights = Weights(index, placement, levers)
     context: dict[int, int] = {}
     for part in parts(shape, sizes):
         device = placement.layer_device[part.layer] if sizes.kv_offload else HOST

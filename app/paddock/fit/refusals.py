@@ -164,6 +164,31 @@ def of_file(model: ModelFile, shape: Shape, mtp: bool) -> Text | None:
     return None
 
 
+_HASH_SIZES = (1031, 2053, 4099)
+"""What ggml makes of a graph's size: the next prime of its table."""
+
+
+def of_graph(shape: Shape, sizes: Sizes, tensors: int, fused: bool) -> Text | None:
+    """A graph with more entries than its scheduler has room for (ggml-impl.h, graph_max_nodes), on its way to an abort.
+
+    Room is made for 8 nodes per tensor. Only Phi 3 with everything fused has more, counted in its dry runs: 29 nodes
+    per layer (34 without flash attention), 6 more for each quantised cache, 2 for streams; all tensors and caches too.
+    """
+    if shape.architecture != "phi3" or not fused or shape.experts:
+        return None
+    room = next((p for p in _HASH_SIZES if p >= max(1024, 8 * tensors)), None)
+    turned = (sizes.type_k in QUANTISED) + (sizes.type_v in QUANTISED)
+    each = (29 if sizes.flash else 34) + 6 * turned + (2 if sizes.streams > 1 else 0)
+    entries = 9 + each * shape.layers + tensors + 2 * shape.layers + 10 + turned
+    if room is None or entries <= room:
+        return None
+    return Text(
+        "The graph of this model ({count} nodes) is larger than llama.cpp makes room for, so it aborts: "
+        "quantise K or V only, share the context between slots (--kv-unified), or use one slot.",
+        count=entries,
+    )
+
+
 def of_lone(model: ModelFile, shape: Shape) -> Text | None:
     """Why a draft model cannot be loaded by itself: it takes weights or caches from a target."""
     arch, names = shape.architecture, model.by_name
