@@ -13,7 +13,7 @@ from paddock.launch.model import Plan
 
 
 def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: ModelFile | None = None,
-           corrections: Sequence[Correction] = ()) -> dict[str, Any]:
+           corrections: Sequence[Correction] = (), adapters: Sequence[ModelFile] = ()) -> dict[str, Any]:
     """The answer to a request line whose files were read by the caller.
 
     request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes; one named Host, or of kind
@@ -25,7 +25,7 @@ def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: Mode
                     for d in devices if not _is_ram(d))
     ram: Mapping[str, Any] = next((d for d in devices if _is_ram(d)), {})
     found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False, corrections=corrections,
-                               host_total=ram.get("total"), host_free=ram.get("free")))
+                               host_total=ram.get("total"), host_free=ram.get("free"), adapters=adapters))
     return {"id": request.get("id"), **found}
 
 

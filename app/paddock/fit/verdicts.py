@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.fit import estimator
+from paddock.fit.adapters import adapter_terms
 from paddock.fit.arguments import read
 from paddock.fit.corrections import Correction, corrected
 from paddock.fit.estimator import ContextRows, cant_tell, known
@@ -38,7 +39,8 @@ _NOT_MODELS = {
 
 def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: ModelFile | None = None,
              projector: ModelFile | None = None, host_total: int | None = None, host_free: int | None = None,
-             pins: bool = True, corrections: Sequence[Correction] = (), spills: bool = False) -> Estimate:
+             pins: bool = True, corrections: Sequence[Correction] = (), spills: bool = False,
+             adapters: Sequence[ModelFile] = ()) -> Estimate:
     """What this plan reserves on each device, "Host" last, and whether it fits the memory that is free.
 
     `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute then is
@@ -49,13 +51,13 @@ def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: 
     """
     start = time.perf_counter()
     found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins,
-                      corrections, spills)
+                      corrections, spills, tuple(adapters))
     return replace(found, ms=(time.perf_counter() - start) * 1e3)
 
 
 def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: ModelFile | None,
               projector: ModelFile | None, host_total: int | None, host_free: int | None, pins: bool,
-              corrections: Sequence[Correction], spills: bool) -> Estimate:
+              corrections: Sequence[Correction], spills: bool, adapters: tuple[ModelFile, ...]) -> Estimate:
     if model.kind in _NOT_MODELS:
         return _unknown(_NOT_MODELS[model.kind])
     arguments = read(plan)
@@ -76,6 +78,7 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     host = Budget("Host", "host", host_total, host_free)
     rows = [_device(i, budget, levers, main, second, projector) for i, budget in enumerate(budgets)]
     rows.append(_host(host, levers, main, second, projector))
+    rows = _with_adapters(rows, main, adapters)
     found = tuple(_with_margin(row, levers, i, spills) for i, row in enumerate(divided(rows, levers, main)))
     whole = _whole(model, levers, main, found, second is not None)
     notes = (*arguments.notes, *_open_context(levers, whole), *whole.notes, *_uncounted(found))
@@ -88,6 +91,14 @@ def _spilling(found: Estimate) -> list[Text]:
     return [Text("{device} is near its limit: Windows may then move memory into RAM without an error, and generation "
                  "becomes about ten times slower.", device=d.name)
             for d in found.devices if d.name != "Host" and d.total and d.left is not None and d.left < d.margin]
+
+
+def _with_adapters(rows: list[DeviceEstimate], main: ContextRows, adapters: tuple[ModelFile, ...]
+                   ) -> list[DeviceEstimate]:
+    for device, term in adapter_terms(adapters, main).items():
+        at = len(rows) - 1 if device == HOST else main.placement.devices[device].row
+        rows[at] = replace(rows[at], terms=(*rows[at].terms, term), overhead=rows[at].overhead + term.bytes)
+    return rows
 
 
 def _open_context(levers: Levers, whole: Estimate) -> list[Text]:

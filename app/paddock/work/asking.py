@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.engine.model import EngineDevice
 from paddock.errors import AppError
+from paddock.fit.adapters import adapter_paths
 from paddock.fit.answers import answer as fit_answer
 from paddock.fit.answers import as_answer
 from paddock.launch.parsing import parse_argv
@@ -35,7 +36,8 @@ def answer(workspace: Workspace, request: Mapping[str, Any], corrections: bool =
     draft_path = plan.get("spec-draft-model")
     draft = workspace.read_model(draft_path) if draft_path else None
     taught = workspace.corrections(model, workspace.engine(), True) if corrections else ()
-    return fit_answer(request, model, plan, draft, taught)
+    adapters = tuple(workspace.read_model(path) for path in adapter_paths(plan))
+    return fit_answer(request, model, plan, draft, taught, adapters)
 
 
 def _listed(request: Mapping[str, Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.engine import Engine
 from paddock.errors import AppError
 from paddock.fit import Budget, Estimate, estimate
+from paddock.fit.adapters import adapter_paths
 from paddock.fit.ceiling import Ceiling
 from paddock.fit.prediction import FitPrediction
 from paddock.gguf.model import ModelFile
@@ -154,7 +155,14 @@ def given_for(workspace: Workspace, model: ModelFile | None, engine: Engine | No
 
 def given_of(workspace: Workspace, preview: Preview) -> dict[str, Any]:
     """The same as the preview was made with."""
-    return given_for(workspace, preview.model, preview.engine, preview.machine, preview.draft, preview.projector)
+    given = given_for(workspace, preview.model, preview.engine, preview.machine, preview.draft, preview.projector)
+    return given | adapters_of(workspace, preview.plan)
+
+
+def adapters_of(workspace: Workspace, plan: Plan) -> dict[str, tuple[ModelFile, ...]]:
+    """The plan's LoRA files that can be read, as `fit.estimate` takes them; nothing where it names none."""
+    found = tuple(one for path in adapter_paths(plan) if (one := _read(workspace, path)[0]) is not None)
+    return {"adapters": found} if found else {}
 
 
 def _foretold(workspace: Workspace, plan: Plan, model: ModelFile | None, engine: Engine | None, machine: Machine,
@@ -199,8 +207,10 @@ def case_of(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None =
     machine = workspace.machine(engine, again=again, rpc=endpoints(plan))
     if budgets is None:
         given = given_for(workspace, model, engine, machine, draft, projector, corrections)
+        given |= adapters_of(workspace, plan)
         return Case(as_read(plan, engine), model, engine, machine, budgets_of(machine), given)
-    given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections)) | {"spills": False}
+    given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections))
+    given |= {"spills": False, **adapters_of(workspace, plan)}
     ram = next((b for b in budgets if b.name == "Host"), None)
     if ram is not None:
         given |= {"host_total": ram.total_bytes, "host_free": ram.free_bytes}
