@@ -78,6 +78,8 @@ def show(options: Globals, repository: str, fit: bool, context: int | None) -> i
     if fit and rows[0].get("context"):
         note(Text("Fit is for a context of {tokens} tokens and the memory that is free now.",
                   tokens=count_text(rows[0]["context"])))
+        if rows[0]["projector"]:
+            note(Text("The projector {name} is counted too.", name=rows[0]["projector"]))
     note(Text("Get one: paddock models get {repository} {label}", repository=found.id, label=rows[0]["label"]))
     return 0
 
@@ -100,7 +102,7 @@ def _judged(desk: HubDesk, repository: Repository, choice: Choice, context: int 
     found = fitted.estimate
     told = {"verdict": found.verdict.value, "reason": str(found.rejected or found.reason)} if found else {}
     return {**_plain(choice), "kind": fitted.model.kind.value, "context": fitted.context,
-            "trained_context": fitted.model.facts.trained_context, **told}
+            "trained_context": fitted.model.facts.trained_context, "projector": fitted.projector, **told}
 
 
 @click.command()

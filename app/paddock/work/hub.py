@@ -16,7 +16,7 @@ from paddock.errors import AppError
 from paddock.fit import Estimate, estimate
 from paddock.gguf import Kind, ModelFile
 from paddock.launch import Plan
-from paddock.library.hub import Choice, Download, Found, Hub, RemoteFile, Repository
+from paddock.library.hub import Choice, Download, Found, Hub, OfflineError, RemoteFile, Repository
 from paddock.library.hub.download import NOTE, PART, pending
 from paddock.store.secret import Secrets
 from paddock.text import Text
@@ -39,6 +39,8 @@ class RemoteFit:
     model: ModelFile
     estimate: Estimate | None
     context: int
+    projector: str | None = None
+    """The projector that is counted too: the one that would be downloaded with the model."""
 
 
 class HubDesk:
@@ -116,7 +118,8 @@ class HubDesk:
 
     def fit(self, repository: Repository, choice: Choice, context: int | None = None,
             cancelled: Callable[[], bool] = lambda: False) -> RemoteFit:
-        """Whether it will fit this machine, from its header alone. Raises AppError, OfflineError."""
+        """Whether it will fit this machine with its projector, from their headers alone. Raises AppError, OfflineError.
+        """
         model = self.model(repository, choice, cancelled)
         trained = model.facts.trained_context
         wanted = context or (min(trained, CONTEXT) if trained else CONTEXT)
@@ -125,8 +128,23 @@ class HubDesk:
         plan = Plan().with_("model", str(model.path)).with_("ctx-size", wanted)
         engine = self._workspace.engine()
         machine = self._workspace.machine(engine, again=True)
-        given = previewing.given_for(self._workspace, model, engine, machine, None, None)
-        return RemoteFit(model, estimate(model, plan, previewing.budgets_of(machine), **given), wanted)
+        beside = repository.projector if choice in repository.choices and model.kind is Kind.MODEL else None
+        projector = self._projector(repository, beside, cancelled)
+        given = previewing.given_for(self._workspace, model, engine, machine, None, projector)
+        return RemoteFit(model, estimate(model, plan, previewing.budgets_of(machine), **given), wanted,
+                         beside.label if beside is not None and projector is not None else None)
+
+    def _projector(self, repository: Repository, choice: Choice | None, cancelled: Callable[[], bool],
+                   ) -> ModelFile | None:
+        """One that cannot be read is not counted; the model's own figures are worth showing all the same."""
+        if choice is None:
+            return None
+        try:
+            return self.model(repository, choice, cancelled)
+        except OfflineError:
+            raise
+        except AppError:
+            return None
 
     # -- bringing it here
 

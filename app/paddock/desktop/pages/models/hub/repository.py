@@ -86,7 +86,7 @@ class RepositoryView(QFrame):
         self.projector.setAccessibleName(tr("Projector"))
         self.projector.currentIndexChanged.connect(lambda _i: self._say())
         self._projector_row = QWidget()
-        self._projector_row.setLayout(row(Label(tr("With projector"), "note", "text2"), self.projector, None))
+        self._projector_row.setLayout(row(Label(tr("With projector"), "note", "text2"), self.projector))
         self._folder = Label("", "note", "text2", elide="middle")
         self.get = button(tr("Download"), "download", self._get, primary=True)
         change = button(tr("Change…"), None, self.folder_wanted.emit, link=True, small=True)
@@ -97,7 +97,8 @@ class RepositoryView(QFrame):
         head.setStretch(0, 1)
         box = column(
             column(head, self._note, gap=4, margins=(16, 10, 16, 8)), self.table,
-            column(self.reason, self._projector_row, place, row(self.get, None), gap=8, margins=(16, 8, 16, 12)), gap=0)
+            column(self.reason, place, row(self.get, self._projector_row, None, gap=16), gap=8,
+                   margins=(16, 8, 16, 12)), gap=0)
         box.setStretch(1, 1)
         self.setLayout(box)
 
@@ -175,7 +176,8 @@ class RepositoryView(QFrame):
             facts = read.model.facts
             parts = [read.model.architecture or "", tr("trained for {tokens} tokens", tokens=count_text(
                 facts.trained_context)) if facts.trained_context else "",
-                tr("fit is for context {tokens} and the memory free now", tokens=count_text(read.context))]
+                tr("fit is for context {tokens} and the memory free now", tokens=count_text(read.context)),
+                tr("with projector {name}", name=read.projector) if read.projector else ""]
             self._note.setText(", ".join(p for p in parts if p))
 
     def _cells(self, number: int, choice: Choice) -> tuple[CellText, ...]:
@@ -206,6 +208,7 @@ class RepositoryView(QFrame):
         self._fill()
         if at >= 0:
             self.table.selectRow(at)
+            self.table.scrollTo(self.rows.index(at, 0))
         self._say()
 
     # -- acts --------------------------------------------------------------------------------------------------------
