@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paddock import engine
 from paddock.engine import parse_devices
@@ -143,3 +145,10 @@ def test_cards_are_numbered_as_the_driver_does_unless_the_person_chose(server: C
     assert [device.description for device in found.devices] == ["PCI_BUS_ID"]
     listed = engine.list_devices(found, environ={"CUDA_DEVICE_ORDER": "FASTEST_FIRST", "PATH": "/usr/bin:/bin"})
     assert [device.description for device in listed] == ["FASTEST_FIRST"]
+
+
+@given(st.text(max_size=200), st.text(max_size=80))
+def test_no_output_breaks_the_list(text: str, chatter: str) -> None:
+    for device in parse_devices(f"Available devices:\n{text}", chatter):
+        assert device.total_bytes is None or device.total_bytes > 0
+        assert device.free_bytes is None or 0 <= device.free_bytes <= (device.total_bytes or 0)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paddock.engine import rpc_hello
 from paddock.engine.rpc import Endpoint, Greeting, greet, parse_endpoint
@@ -137,3 +139,14 @@ def test_a_host_that_does_not_answer_at_all_is_unreachable(monkeypatch: pytest.M
 
     monkeypatch.setattr(socket, "create_connection", silent)
     assert rpc_hello.greet("far", 1, 1)["state"] == "unreachable"
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_an_address_that_reads_back_or_none(text: str) -> None:
+    try:
+        endpoint = parse_endpoint(text)
+    except AppError:
+        return
+    assert parse_endpoint(str(endpoint)) == endpoint
+    assert 0 < endpoint.port < 65536
+    assert str(endpoint).count(":") == 1

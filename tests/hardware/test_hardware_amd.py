@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import os
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sysfstree import install, metrics_of_a_card, metrics_of_a_processor
 
 from paddock.engine import EngineDevice
-from paddock.hardware import DeviceReading, Readings, amd_smi, host, refresh, survey
+from paddock.hardware import DeviceReading, Readings, amd_metrics, amd_smi, host, refresh, survey
 from paddock.hardware.amd import AmdGpus
 from paddock.hardware.readings import explain
 
@@ -283,3 +286,12 @@ def test_a_card_that_calls_itself_like_a_processor_s_graphics_is_a_card(tmp_path
     install(tmp_path, CARD | {"gpu_metrics": metrics_of_a_card(throttle=0)})
     device = survey([EngineDevice("ROCm0", "AMD Radeon Graphics", 24 * GIB, 20 * GIB)], drivers=[amd]).devices[0]
     assert (device.integrated, device.shares_host, device.free_bytes) == (False, False, 18 * GIB)
+
+
+@given(st.binary(max_size=200))
+def test_no_table_of_a_controller_breaks_the_reading(raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "gpu_metrics"
+        path.write_bytes(raw)
+        found = amd_metrics.read(path)
+    assert found is None or found.pcie_width is None or 0 < found.pcie_width <= 32

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from paddock.engine import EngineDevice
 from paddock.hardware import Device, Gpu, Machine, confirm_from_log
-from paddock.hardware.matching import match, plain_name, visible
+from paddock.hardware.matching import match, plain_name, twins, visible
 from paddock.hardware.nvml import normal_pci
 
 GIB = 1 << 30
@@ -152,3 +152,31 @@ def test_no_setting_of_the_person_breaks_the_matching(value: str, order: str) ->
     found = match([device("CUDA0", SLOW), device("CUDA1", FAST)], [FAST, SLOW],
                   {"CUDA_VISIBLE_DEVICES": value, "CUDA_DEVICE_ORDER": order})
     assert set(found) == {"CUDA0", "CUDA1"}
+
+
+def test_what_the_backend_says_of_a_device_s_memory_is_never_overruled() -> None:
+    igpu = Gpu(0, None, "0000:00:02.0", "UHD Graphics 770", None, maker="intel", integrated=True)
+    card = EngineDevice("Vulkan0", "Intel(R) Arc(tm) A770 Graphics (DG2)", 16 * GIB, 0, unified=False)
+    assert match([card], [igpu], {}) == {"Vulkan0": None}
+    assert match([EngineDevice("SYCL0", "Intel(R) Graphics [0x4680]", 16 * GIB, 0)], [igpu], {}) == {"SYCL0": igpu}
+
+
+def test_one_card_of_two_backends_is_known_by_its_card_else_by_its_name_alone() -> None:
+    cuda, vulkan = device("CUDA0", FAST), device("Vulkan0", FAST)
+    assert twins([cuda, vulkan], {"CUDA0": FAST, "Vulkan0": FAST}) == {"Vulkan0": "CUDA0"}
+    assert twins([cuda, vulkan], {"CUDA0": FAST, "Vulkan0": TWIN}) == {}
+    assert twins([cuda, vulkan], {}) == {"Vulkan0": "CUDA0"}
+    assert twins([cuda, device("CUDA1", FAST), vulkan], {}) == {}
+    assert twins([cuda, EngineDevice("RPC0", cuda.description, 1, 1)], {}) == {}
+    assert twins([cuda, EngineDevice("Vulkan0", "", 1, 1), EngineDevice("SYCL0", "", 1, 1)], {}) == {}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["CUDA", "ROCm", "Vulkan", "SYCL", "MTL", "RPC"]), st.integers(0, 3),
+                          st.text(max_size=30), st.none() | st.integers(0, 1 << 62), st.none() | st.booleans()),
+                max_size=6))
+def test_no_list_of_an_engine_breaks_the_matching(rows: list[tuple[str, int, str, int | None, bool | None]]) -> None:
+    listed = [EngineDevice(f"{kind}{number}", text, total, total, unified)
+              for kind, number, text, total, unified in rows]
+    found = match(listed, [FAST, SLOW, *AMD], {})
+    assert set(found) <= {one.name for one in listed}
+    assert set(twins(listed, found)) <= {one.name for one in listed}

@@ -169,7 +169,9 @@ def _by_what_is_told(devices: Sequence[EngineDevice], gpus: Sequence[Gpu]) -> di
 
 def _fitting(device: EngineDevice, gpus: Sequence[Gpu]) -> list[Gpu]:
     """The cards that nothing speaks against; those that the name speaks for alone, where there are any."""
-    kind = [gpu for gpu in gpus if gpu.integrated is None or gpu.integrated == looks_integrated(device)] or list(gpus)
+    kind = [gpu for gpu in gpus if gpu.integrated is None or gpu.integrated == looks_integrated(device)]
+    if not kind and device.unified is None:
+        kind = list(gpus)  # a name alone is no proof: cards call themselves "Radeon Graphics" too
     words = set(re.findall(r"[a-z0-9]+", plain_name(device.description)))
     return [gpu for gpu in kind if _own_words(gpu) and _own_words(gpu) <= words] or kind
 
