@@ -408,3 +408,16 @@ def test_among_many_profiles_a_word_finds_the_one(qtbot, page: LaunchPage, plann
     qtbot.keyClick(dialog.search, Qt.Key.Key_Down)
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
     assert opened == ["Number 24"]
+
+
+def test_the_box_goes_back_to_what_is_open_when_another_cannot_be(qtbot, page: LaunchPage, planned: Desk, workspace,
+                                                                 save, do) -> None:
+    save("Chat")
+    workspace.profiles.save(Profile("Gone", Plan()))
+    do(planned.profiles.refresh)
+    workspace.profiles.delete("Gone")
+    box = page.profiles.box
+    box.setCurrentIndex(box.findData("Gone"))
+    with qtbot.waitSignal(planned.failed):
+        box.activated.emit(box.currentIndex())
+    assert box.currentData() == "Chat"

@@ -34,6 +34,7 @@ class ProfileBar(QWidget):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
+        self._shown: object = None
         self._name = Label(tr("Profile"), role="text2")
         self.box = QComboBox()
         self.box.setAccessibleName(tr("Profile"))
@@ -51,6 +52,7 @@ class ProfileBar(QWidget):
         self.setLayout(row(self._name, self.box, self.revert, self.store, self.more, gap=12))
         desk.profileChanged.connect(self.refresh)
         desk.planChanged.connect(self.refresh)
+        desk.failed.connect(self.refresh)
         QGuiApplication.instance().applicationStateChanged.connect(self._look_again)  # type: ignore[union-attr]
         self.refresh()
 
@@ -71,22 +73,30 @@ class ProfileBar(QWidget):
         desk = self._desk
         current = desk.profile.name if desk.profile is not None else None
         changed = bool(desk.changes())
-        mine = [p for p in desk.profiles.all if self._of_this_model(p)]
-        others = [p for p in desk.profiles.all if not self._of_this_model(p)]
+        self.revert.setEnabled(changed)
+        self.store.setEnabled(bool(desk.plan.settings) and (changed or current is None))
+        known = desk.profiles.all
+        mine = {p.name for p in known if self._of_this_model(p)}
+        shown = (current, changed, bool(desk.plan.settings), mine, known)
+        if shown != self._shown:
+            # Not on every edit: there may be hundreds.
+            self._shown = shown
+            self._fill(current, changed, mine, known)
+
+    def _fill(self, current: str | None, changed: bool, mine: set[str], known: list[Profile]) -> None:
+        desk = self._desk
         with QSignalBlocker(self.box):
             self.box.clear()
             if current is None:
                 self.box.addItem(tr("Not saved yet") if desk.plan.settings else tr("Open a profile"), None)
-            for profile in mine:
+            for profile in (p for p in known if p.name in mine):
                 self._add(profile, changed and profile.name == current)
-            if others and self.box.count():
+            if len(mine) < len(known) and self.box.count():
                 self.box.insertSeparator(self.box.count())
-            for profile in others:
+            for profile in (p for p in known if p.name not in mine):
                 self._add(profile, changed and profile.name == current)
             self.box.setCurrentIndex(max(0, self.box.findData(current)))
         self.box.setToolTip(_facts(desk.profile) if desk.profile is not None else "")
-        self.revert.setEnabled(changed)
-        self.store.setEnabled(bool(desk.plan.settings) and (changed or current is None))
 
     def _of_this_model(self, profile: Profile) -> bool:
         """Made for the model on the desk: the same file, or one with the same content."""
@@ -103,6 +113,7 @@ class ProfileBar(QWidget):
 
     @Slot(int)
     def _chosen(self, index: int) -> None:
+        self._shown = None  # the box stands on what was chosen, which need not become true
         self.open(self.box.itemData(index))
 
     def open(self, name: str | None) -> None:
