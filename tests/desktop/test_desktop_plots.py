@@ -170,7 +170,7 @@ def test_an_unknown_slot_does_not_hide_a_known_one(stack: PlotStack) -> None:
     cols["slot.0.context_used"] = np.full(len(t), NAN)
     stack.set_frame(frame_of(t, cols))
     known = stack.context._areas[1]
-    assert known._fill
+    assert known.filled
     assert known.boundingRect().bottom() == pytest.approx(2 * t[-1], rel=0.01)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPolygonF
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGraphicsItem, QHBoxLayout, QLabel, QSizePolicy, QStyleOptionGraphicsItem, QWidget
 
 from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.legend import Legend
-from paddock.desktop.plots.scale import Floats, runs, short_text
+from paddock.desktop.plots.scale import short_text
 
 
 class Scale(QWidget):
@@ -87,44 +86,6 @@ class Backdrop(pg.GraphicsObject):  # type: ignore[misc]
         painter.drawLine(QPointF(box.left(), 0), QPointF(box.right(), 0))
 
 
-class Area(pg.GraphicsObject):  # type: ignore[misc]
-    """A filled band between two curves under its own 1 px line; NaN leaves a hole."""
-
-    def __init__(self, colour: int, share: float) -> None:
-        super().__init__()
-        self.colour, self.share = colour, share
-        self._fill: list[QPolygonF] = []
-        self._line = QPainterPath()
-        self._box = QRectF()
-
-    def set_data(self, t: Floats, low: Floats, high: Floats) -> None:
-        """Arrays of one length; `low` ≤ `high`."""
-        self.prepareGeometryChange()
-        self._fill, self._line = [], QPainterPath()
-        for first, last in runs(np.isfinite(low) & np.isfinite(high)):
-            cut = slice(first, last + 1)
-            x, lo, hi = t[cut], low[cut], high[cut]
-            self._fill.append(pg.functions.arrayToQPolygonF(
-                np.concatenate((x, x[::-1])), np.concatenate((hi, lo[::-1]))))
-            self._line.addPolygon(pg.functions.arrayToQPolygonF(x, hi))
-        box = self._line.boundingRect()
-        self._box = QRectF(box.left(), 0, max(box.width(), 1e-9), max(box.bottom(), 1e-9)) if self._fill else QRectF()
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        return self._box
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        colour = ink.data(self.colour)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ink.tint(colour, self.share))
-        for polygon in self._fill:
-            painter.drawPolygon(polygon)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(ink.pen(colour))
-        painter.drawPath(self._line)
-
-
 class Canvas(QWidget):
     """Scale, view, scale, legend in a row. Curves are made once with `curve` and fed with `setData`."""
 
@@ -184,6 +145,11 @@ class Canvas(QWidget):
     def _follow_size(self) -> None:
         if self.second is not None:
             self.second.setGeometry(self.box.sceneBoundingRect())
+
+    def begin(self) -> None:
+        """New data follow. The scene asks for its paint at once: by itself it would only after what lies above it (the
+        cross-hair's glass) was painted, and everything would be painted twice."""
+        self.view.scene().update()
 
     def set_range(self, start: float, end: float, top: float, second_top: float = 0.0, second_colour: int = 0,
                   ticks: list[float] | None = None, gaps: list[tuple[float, float]] | None = None) -> None:

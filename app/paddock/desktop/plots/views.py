@@ -11,7 +11,8 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from paddock.desktop.plots import ink, sizes
-from paddock.desktop.plots.canvas import Area, Canvas
+from paddock.desktop.plots.area import Area
+from paddock.desktop.plots.canvas import Canvas
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Row
 from paddock.desktop.plots.scale import Floats, calm_top, hold_lone, peak, power_top

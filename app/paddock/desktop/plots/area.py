@@ -1,0 +1,104 @@
+"""A filled band of a plot. Where there are more samples than pixels it is filled column by column, not as a polygon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPolygonF
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from paddock.desktop.plots import ink
+from paddock.desktop.plots.scale import Floats, runs
+
+_DENSE = 240
+"""Points from which a polygon's many steep edges cost more than a picture of columns."""
+_BRIDGED = 2
+"""Columns without a sample of their own that a neighbour's value covers."""
+
+
+class Area(pg.GraphicsObject):  # type: ignore[misc]
+    """A filled band between two curves under its own 1 px line; NaN leaves a hole."""
+
+    def __init__(self, colour: int, share: float) -> None:
+        super().__init__()
+        self.colour, self.share = colour, share
+        self._fill: list[QPolygonF] = []
+        self._dense: tuple[Floats, Floats, Floats] | None = None
+        self._line = QPainterPath()
+        self._box = QRectF()
+
+    def set_data(self, t: Floats, low: Floats, high: Floats) -> None:
+        """Arrays of one length; `low` ≤ `high`."""
+        self.prepareGeometryChange()
+        known = np.isfinite(low) & np.isfinite(high)
+        self._fill, self._line = [], QPainterPath()
+        self._dense = (t[known], low[known], high[known]) if int(known.sum()) > _DENSE else None
+        for first, last in runs(known):
+            cut = slice(first, last + 1)
+            x, lo, hi = t[cut], low[cut], high[cut]
+            if self._dense is None:
+                self._fill.append(pg.functions.arrayToQPolygonF(
+                    np.concatenate((x, x[::-1])), np.concatenate((hi, lo[::-1]))))
+            self._line.addPolygon(pg.functions.arrayToQPolygonF(x, hi))
+        box = self._line.boundingRect()
+        self._box = (QRectF() if self._line.isEmpty()
+                     else QRectF(box.left(), 0, max(box.width(), 1e-9), max(box.bottom(), 1e-9)))
+        self.update()
+
+    @property
+    def filled(self) -> bool:
+        """Whether there is anything to fill."""
+        return bool(self._fill) or self._dense is not None
+
+    def boundingRect(self) -> QRectF:
+        return self._box
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        colour = ink.data(self.colour)
+        if self._dense is not None:
+            _paint_columns(painter, *self._dense, ink.tint(colour, self.share))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(ink.tint(colour, self.share))
+        for polygon in self._fill:
+            painter.drawPolygon(polygon)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(ink.pen(colour))
+        painter.drawPath(self._line)
+
+
+def _paint_columns(painter: QPainter, t: Floats, low: Floats, high: Floats, colour: QColor) -> None:
+    """One column of device pixels at a time: from the highest `low` in it to the highest `high`."""
+    way = painter.combinedTransform()
+    ratio = painter.device().devicePixelRatioF()
+    width, height = (int(n * ratio) for n in (painter.device().width(), painter.device().height()))
+    x = np.floor(t * way.m11() + way.dx()).astype(np.int64)
+    top, bottom = (np.round(y.astype(np.float64) * way.m22() + way.dy()).astype(np.int64) for y in (high, low))
+    inside = (x >= 0) & (x < width)
+    if way.m22() >= 0 or not inside.any():  # upside down, or nothing in sight
+        return
+    x, top, bottom = x[inside], np.clip(top[inside], 0, height), np.clip(bottom[inside], 0, height)
+    columns, starts = np.unique(x, return_index=True)
+    tops, bottoms = (np.minimum.reduceat(y, starts) for y in (top, bottom))
+    counts = np.minimum(np.diff(columns, append=columns[-1] + 1), 1 + _BRIDGED)
+    columns = np.repeat(columns, counts) + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    tops, bottoms = np.repeat(tops, counts), np.repeat(bottoms, counts)
+    left, above, below = int(columns[0]), int(tops.min()), int(bottoms.max())
+    if below <= above:
+        return
+    picture = np.zeros((below - above, int(columns[-1]) - left + 1), np.uint32)
+    rows = np.arange(above, below)[:, None]
+    picture[:, columns - left] = np.where((rows >= tops) & (rows < bottoms), _premultiplied(colour), 0)
+    image = QImage(picture.data, picture.shape[1], picture.shape[0], picture.shape[1] * 4,
+                   QImage.Format.Format_ARGB32_Premultiplied)
+    image.setDevicePixelRatio(ratio)
+    painter.save()
+    painter.resetTransform()
+    painter.drawImage(QPointF(left / ratio, above / ratio), image)
+    painter.restore()
+
+
+def _premultiplied(colour: QColor) -> np.uint32:
+    alpha = colour.alpha()
+    red, green, blue = (round(part * alpha / 255) for part in (colour.red(), colour.green(), colour.blue()))
+    return np.uint32(alpha << 24 | red << 16 | green << 8 | blue)

@@ -1,0 +1,52 @@
+"""A band with more samples than pixels is filled by columns: the same pixels as the polygon's, holes kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor, QImage, QPainter, QTransform
+from PySide6.QtWidgets import QStyleOptionGraphicsItem
+
+from paddock.desktop.plots import area
+from paddock.desktop.plots.area import Area
+
+WIDTH, HEIGHT = 400, 100
+
+
+def painted(qapp, t: np.ndarray, low: np.ndarray, high: np.ndarray, ratio: float = 1.0) -> np.ndarray:
+    """[HEIGHT, WIDTH] of device pixels: whether anything was painted."""
+    item = Area(1, 0.5)
+    item.set_data(t, low, high)
+    image = QImage(int(WIDTH * ratio), int(HEIGHT * ratio), QImage.Format.Format_ARGB32_Premultiplied)
+    image.setDevicePixelRatio(ratio)
+    image.fill(QColor(0, 0, 0, 0))
+    painter = QPainter(image)
+    painter.setTransform(QTransform(WIDTH / 10.0, 0, 0, -HEIGHT / 10.0, 0, HEIGHT))  # data 0…10 both ways, y upwards
+    item.paint(painter, QStyleOptionGraphicsItem())
+    painter.end()
+    return np.array(image.constBits()).view(np.uint32).reshape(image.height(), image.width()) != 0
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.0])
+def test_columns_cover_what_the_polygon_covers(qapp, monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:
+    t = np.linspace(0, 10, 3000)
+    low, high = 1 + 0.5 * np.sin(t), 6 + 2 * np.sin(3 * t)
+    columns = painted(qapp, t, low, high, ratio)
+    monkeypatch.setattr(area, "_DENSE", 10**9)
+    polygon = painted(qapp, t, low, high, ratio)
+    assert columns.sum() > 0.3 * columns.size
+    assert (columns != polygon).sum() < 0.02 * columns.size  # the edges, by a pixel
+
+
+def test_a_gap_stays_a_hole(qapp) -> None:
+    t = np.linspace(0, 10, 3000)
+    high = np.where((t > 4) & (t < 6), np.nan, 8.0)
+    filled = painted(qapp, t, np.zeros(3000), high)
+    assert filled[50, 80]
+    assert filled[50, 320]
+    assert not filled[:, 165:235].any()
+
+
+def test_a_band_out_of_sight_paints_nothing(qapp) -> None:
+    t = np.linspace(20, 30, 3000)
+    assert not painted(qapp, t, np.zeros(3000), np.full(3000, 5.0)).any()
