@@ -47,6 +47,17 @@ class IntelGpus:
         self._drm = drm
         self._proc = proc
         self._rates = Rates(clock)
+        self._known: dict[tuple[object, str], list[tuple[str, Path]]] = {}
+
+    def _files(self, card: Card, kind: str) -> list[tuple[str, Path]]:
+        """(name, file) of what a card's parts tell of a kind; looked for once: readings come ten times a second."""
+        if (card.key, kind) not in self._known:
+            self._known[card.key, kind] = list(_FILES[kind](card))
+        return self._known[card.key, kind]
+
+    def _numbers(self, card: Card, kind: str) -> list[tuple[str, int]]:
+        told = ((name, sysfs.number(path)) for name, path in self._files(card, kind))
+        return [(name, value) for name, value in told if value is not None]
 
     def close(self) -> None:
         """Nothing is held."""
@@ -74,7 +85,7 @@ class IntelGpus:
         """The busiest part's share of time awake; the drivers tell true load only through perf, to root."""
         if sysfs.asleep(card.handle[1]):
             return None, None
-        idle = [self._rates.per_s((card.key, path), sysfs.number(path)) for path in _idle_files(card)]
+        idle = [self._rates.per_s((card.key, path), sysfs.number(path)) for _, path in self._files(card, "idle")]
         shares = [max(0.0, min(100.0, 100 - ms_per_s / 10)) for ms_per_s in idle if ms_per_s is not None]
         return max(shares, default=None), None
 
@@ -82,7 +93,7 @@ class IntelGpus:
         """The fastest part's clock; 0 while it sleeps. That of the memory is not told."""
         if sysfs.asleep(card.handle[1]):
             return None, None
-        told = [value for path in _clock_files(card) if (value := sysfs.number(path)) is not None and value >= 0]
+        told = [value for _, value in self._numbers(card, "clock") if value >= 0]
         return (float(max(told)) if told else None), None
 
     def power_w(self, card: Card) -> float | None:
@@ -104,7 +115,7 @@ class IntelGpus:
     def throttle(self, card: Card) -> tuple[str, ...] | None:
         if sysfs.asleep(card.handle[1]):
             return None
-        told = [(name, value) for name, path in _throttle_files(card) if (value := sysfs.number(path)) is not None]
+        told = self._numbers(card, "throttle")
         if not told:
             return None
         return tuple(dict.fromkeys(_reason(name) for name, value in told if value))
@@ -152,15 +163,17 @@ def _gts(card: Card) -> Iterator[Path]:
     yield from sorted(device.glob("tile[0-9]*/gt[0-9]*"))
 
 
-def _idle_files(card: Card) -> list[Path]:
-    found = [gt / name for gt in _gts(card) for name in ("rc6_residency_ms", "gtidle/idle_residency_ms")
-             if (gt / name).exists()]
-    return found or [card.handle[0] / "power" / "rc6_residency_ms"]
+def _idle_files(card: Card) -> Iterator[tuple[str, Path]]:
+    return _one_a_part(card, ("rc6_residency_ms", "gtidle/idle_residency_ms"), "power/rc6_residency_ms")
 
 
-def _clock_files(card: Card) -> list[Path]:
-    found = [gt / name for gt in _gts(card) for name in ("rps_act_freq_mhz", "freq0/act_freq") if (gt / name).exists()]
-    return found or [card.handle[0] / "gt_act_freq_mhz"]
+def _clock_files(card: Card) -> Iterator[tuple[str, Path]]:
+    return _one_a_part(card, ("rps_act_freq_mhz", "freq0/act_freq"), "gt_act_freq_mhz")
+
+
+def _one_a_part(card: Card, names: tuple[str, ...], older: str) -> Iterator[tuple[str, Path]]:
+    found = [(gt.name, gt / name) for gt in _gts(card) for name in names if (gt / name).exists()]
+    yield from found or [("gt0", card.handle[0] / older)]
 
 
 def _throttle_files(card: Card) -> Iterator[tuple[str, Path]]:
@@ -172,6 +185,10 @@ def _throttle_files(card: Card) -> Iterator[tuple[str, Path]]:
                 yield name, path
         for path in sorted((gt / "freq0" / "throttle").glob("reason_*")):
             yield path.name.removeprefix("reason_"), path
+
+
+_FILES: dict[str, Callable[[Card], Iterator[tuple[str, Path]]]] = {
+    "idle": _idle_files, "clock": _clock_files, "throttle": _throttle_files}
 
 
 def _reason(name: str) -> str:
