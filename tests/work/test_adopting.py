@@ -63,7 +63,7 @@ def test_what_it_answered_before_is_not_of_this_session_and_its_own_flags_are_fo
         (leftover,) = workspace.leftovers()
         run = workspace.adopt(leftover, Listener())
         assert ready.wait(20)
-        while run.recorder.busy or len(run.recorder.series) < 2:  # the log of before, then the first two samples
+        while run.recorder.busy or run.recorder.snapshot().t < 2.0:  # the log of before has been read by then
             assert not run.join(0.05)
         with Client.of(left) as client:
             assert client.completion("one two three", n_predict=5).ok

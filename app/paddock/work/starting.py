@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
 _TURN_S = 3.0
-_HISTORY_S = 1.5
+_HISTORY_S = 1.0
 """So soon after we came, an adopted server's log has been read to its end: what ended in it is of before."""
 
 
