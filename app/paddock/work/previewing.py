@@ -49,11 +49,12 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off, draft=draft,
                          projector=projector,
                          nccl=uses_nccl(engine) if plan.get("split-mode") == "tensor" else None)
-    given = given_for(workspace, model, engine, machine, draft, projector)
-    found = estimate(model, plan, budgets_of(machine), **given) if model is not None else None
-    told = _foretold(workspace, plan, model, engine, machine, found, given)
+    given = given_for(workspace, model, engine, machine, draft, projector) | adapters_of(workspace, plan)
+    read = as_read(plan, engine)
+    found = estimate(model, read, budgets_of(machine), **given) if model is not None else None
+    told = _foretold(workspace, read, model, engine, machine, found, given)
     if model is not None and found is not None:
-        found = doubted(foretelling.with_missing(found, model, plan, budgets_of(machine), **given), plan, engine)
+        found = doubted(foretelling.with_missing(found, model, read, budgets_of(machine), **given), plan, engine)
         found = workspace.neighbours.noted(found) if present else found
     return Preview(
         plan=plan, engine=engine, machine=machine, model=model, model_error=model_error, draft=draft,
@@ -197,12 +198,12 @@ def case_of(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None =
     Given devices (one named Host stands for the RAM) are not this machine's, so what was measured here corrects them
     only where `corrections` asks for it.
     """
-    path = plan.get("model")
+    path = _here(plan, "model")
     if not path:
         raise AppError(Text("No model is named."), hint=Text("Give a GGUF file, or -m FILE among the flags."))
     model = workspace.read_model(path)
-    draft, _ = _read(workspace, plan.get("spec-draft-model"))
-    projector, _ = _read(workspace, plan.get("mmproj"))
+    draft, _ = _read(workspace, _here(plan, "spec-draft-model"))
+    projector, _ = _read(workspace, _here(plan, "mmproj"))
     engine = engine_of(workspace, plan)
     machine = workspace.machine(engine, again=again, rpc=endpoints(plan))
     if budgets is None:
