@@ -89,6 +89,19 @@ def test_places_narrow_the_list(page: ModelsPage) -> None:
     assert page.proxy.rowCount() == 15
 
 
+def test_files_with_problems_can_be_listed_alone(page: ModelsPage) -> None:
+    at = page.places.findText("files with problems", Qt.MatchFlag.MatchContains)
+    page.places.setCurrentIndex(at)
+    shown = [page.proxy.index(i, 0).data(Qt.ItemDataRole.UserRole) for i in range(page.proxy.rowCount())]
+    assert page.places.itemText(at) == f"{len(shown)} files with problems"
+    assert shown
+    assert all(r.counted for r in shown)
+    page.desk.modelsChanged.emit()
+    assert page.places.currentIndex() == at
+    page._show_all()
+    assert page.proxy.rowCount() == 15
+
+
 def test_verdicts_come_one_by_one_off_the_gui_thread(qtbot, page: ModelsPage, workspace: fake.FakeWorkspace) -> None:
     qtbot.waitUntil(lambda: sum(v is not None for v in verdicts(page).values()) == 14)
     told = verdicts(page)

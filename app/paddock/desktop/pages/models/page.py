@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _COMPACT_WIDTH = 1000
 _SEARCH_MS = 80
+_PROBLEMS = ("problems",)
+"""Among the places: all files with something wrong."""
 
 
 class ModelsPage(QFrame):
@@ -179,9 +181,15 @@ class ModelsPage(QFrame):
         self.places.addItem(tr("All places"), None)
         for name in names:
             self.places.addItem(name, name)
-        self.places.setCurrentIndex(max(0, self.places.findData(wanted)) if wanted in names else 0)
+        odd = sum(1 for r in self.model.rows if r.counted)
+        if odd:
+            self.places.insertSeparator(self.places.count())
+            self.places.addItem(tr("{count} file with a problem", plural="{count} files with problems", count=odd),
+                                _PROBLEMS)
+        at = next((i for i in range(self.places.count()) if self.places.itemData(i) == wanted), 0)
+        self.places.setCurrentIndex(at if wanted is not None else 0)
         self.places.blockSignals(False)
-        self.proxy.show_place(self.places.currentData())
+        self._show_chosen_place()
 
     @Slot()
     def _search_now(self) -> None:
@@ -191,8 +199,13 @@ class ModelsPage(QFrame):
 
     @Slot(int)
     def _place_chosen(self, _index: int) -> None:
-        self.proxy.show_place(self.places.currentData())
+        self._show_chosen_place()
         self._say_count()
+
+    def _show_chosen_place(self) -> None:
+        chosen = self.places.currentData()
+        self.proxy.show_problems(chosen == _PROBLEMS)
+        self.proxy.show_place(None if chosen == _PROBLEMS else chosen)
 
     def _say_count(self) -> None:
         rows, shown = self.model.rows, self.proxy.rowCount()

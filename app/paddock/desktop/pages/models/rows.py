@@ -201,12 +201,13 @@ class ModelsModel(FlatTable):
 
 
 class ModelsFilter(QSortFilterProxyModel):
-    """By words (each must be somewhere in name, quant, architecture, path or kind) and by place."""
+    """By words (each must be somewhere in name, quant, architecture, path or kind), by place, by problems."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._words: list[str] = []
         self._place: str | None = None
+        self._problems = False
         self.setSortRole(SORT_ROLE)
 
     def search(self, text: str) -> None:
@@ -220,11 +221,19 @@ class ModelsFilter(QSortFilterProxyModel):
         self._place = place
         self.endFilterChange()
 
+    def show_problems(self, only: bool) -> None:
+        """Only files with something wrong."""
+        self.beginFilterChange()
+        self._problems = only
+        self.endFilterChange()
+
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
         model = self.sourceModel()
         assert isinstance(model, ModelsModel)
         row = model.rows[source_row]
         if self._place is not None and row.place != self._place:
+            return False
+        if self._problems and not row.counted:
             return False
         if not self._words:
             return True

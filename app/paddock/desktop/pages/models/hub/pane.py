@@ -75,6 +75,16 @@ class HubPane(QWidget):
         under = row(self.promise, self.progress, gap=12)
         under.setStretch(0, 1)
         self.banner = Banner()
+        self._build_sides()
+        self.strip = TransferStrip(self.board)
+        layout = column(column(bar, under, gap=6, margins=(16, 10, 12, 8)), rule(), self.banner,
+                        panel("base", column(self._splitter)), self.strip, gap=0)
+        layout.setStretch(3, 1)
+        self.setLayout(layout)
+        self._say_promise()
+
+    def _build_sides(self) -> None:
+        """Results (or why there are none) and a repository."""
         self.results = FilteredTable(tr("Repositories"), [tr("Repository"), tr("Downloads"), tr("Likes"),
                                                           tr("Changed")], frozenset({1, 2}), filterable=False)
         # A person who runs through the list with the arrow keys asks for the one on which he stops.
@@ -108,12 +118,6 @@ class HubPane(QWidget):
         self._splitter.addWidget(self._left)
         self._splitter.addWidget(self._right)
         self._splitter.setSizes([theme().px(640), theme().px(576)])
-        self.strip = TransferStrip(self.board)
-        layout = column(column(bar, under, gap=6, margins=(16, 10, 12, 8)), rule(), self.banner,
-                        panel("base", column(self._splitter)), self.strip, gap=0)
-        layout.setStretch(3, 1)
-        self.setLayout(layout)
-        self._say_promise()
 
     def _say_promise(self) -> None:
         """What leaves this machine, and when."""
