@@ -16,6 +16,7 @@ from fakehub import FakeHub
 from paddock import gguf, library
 from paddock.errors import AppError
 from paddock.library.hub import Download, Hub, OfflineError, Paused
+from paddock.library.hub import download as hub_download
 from paddock.library.hub.download import CHECKING, WAITING, pending
 
 PLENTY = 1 << 50
@@ -201,6 +202,15 @@ def test_another_file_of_that_name_is_never_overwritten(server: FakeHub, tmp_pat
     with pytest.raises(AppError, match="another file called"):
         download(server, tmp_path).run()
     assert (tmp_path / "Tiny-Q8_0.gguf").read_bytes() == b"mine"
+
+
+def test_a_file_that_the_hub_gives_to_its_own_program_only_says_so(
+        server: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_download, "MOST_HTTP_BYTES", 100_000)
+    with pytest.raises(AppError, match="larger than 50 GB") as told:
+        download(server, tmp_path).run()
+    assert "hf download ada/Tiny sub/Tiny-Q8_0.gguf" in str(told.value.hint)
+    assert left(tmp_path) == []
 
 
 def test_two_downloads_of_one_file_do_not_mix(server: FakeHub, tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ PART = ".incomplete"
 """Behind the name while it comes; the library lists such a file as an unfinished download."""
 NOTE = ".incomplete.json"
 """Where it comes from, so that it can be resumed later, by another Paddock too."""
+MOST_HTTP_BYTES = 50_000_000_000
+"""Larger ones come over Xet only (huggingface_hub 2.4, constants.MAX_HTTP_DOWNLOAD_SIZE)."""
 SPARE_BYTES = 256 << 20
 """Left free on the disk beyond what comes."""
 WAITING, CHECKING = "waiting", "checking"
@@ -117,6 +119,12 @@ class Download:
 
     def _look(self, job: _Job) -> None:
         if not job.target.exists():
+            if (job.file.size_bytes or 0) > MOST_HTTP_BYTES:
+                raise AppError(Text("“{name}” is larger than 50 GB.", name=job.target.name),
+                               why=Text("Hugging Face gives out such files through its own program only."),
+                               hint=Text("Run: hf download {repository} {file} --local-dir {folder}. Paddock finds it "
+                                         "there. Or choose a quantisation that is split.",
+                                         repository=self.repository.id, file=job.file.path, folder=str(self.folder)))
             return
         size = job.target.stat().st_size
         if job.file.size_bytes is not None and size != job.file.size_bytes:
