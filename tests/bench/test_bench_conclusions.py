@@ -108,3 +108,17 @@ def test_clocks_held_down_in_most_requests_stand_out() -> None:
 def test_far_under_the_ceiling_or_the_past() -> None:
     found = said(rows(), ceiling=400.0, usual=120.0)
     assert (found["ceiling"].severity, found["past"].severity) == ("hint", "warning")
+
+
+def test_memory_that_another_program_took_meanwhile_stands_out() -> None:
+    figures = figures_of(QUIET, rows())
+    found = {c.id: c for c in conclusions_of(QUIET, rows(), figures, others_after={"CUDA0": 3e9, "CUDA1": 9e9})}
+    assert (found["others"].severity, "CUDA0 +2.79 GiB" in str(found["others"].text)) == ("warning", True)
+    assert "others" not in {c.id for c in conclusions_of(QUIET, rows(), figures, others_after={"CUDA0": 1e6})}
+
+
+def test_a_server_that_ended_meanwhile_is_the_first_thing_said() -> None:
+    measured = [*rows(3), Measured(4, FAILED, "The answer broke off."), Measured(5, FAILED, "Nobody listens.")]
+    found = conclusions_of(QUIET, measured, figures_of(QUIET, measured), ended="killed by signal 9")
+    assert (found[0].id, found[0].severity, "signal 9" in str(found[0].text)) == ("ended", "error", True)
+    assert found[1].id == "invalid"

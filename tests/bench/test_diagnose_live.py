@@ -35,6 +35,9 @@ def test_the_answer_has_every_part_and_every_request_counts(sample_model: Path, 
     assert {"quiet", "busy"} & {c["id"] for c in answer["conclusions"]}
     assert answer["headline"]
     assert answer["engine"]["version"]
+    assert answer["engine"]["props"]["model_path"] == str(sample_model)
+    assert (answer["engine"]["props"]["slots"], answer["engine"]["props"]["context_per_slot"]) == (1, 2048)
+    assert answer["engine"]["argv"][-1]
     assert answer["machine"]["gpus"] == [] or answer["machine"]["gpus"][0]["driver"]
     with Database(DataPaths.at(tmp_path).database) as database:
         (row,) = Experiments(database).rows("diagnose")
@@ -53,7 +56,7 @@ def test_ctrl_c_leaves_no_server_behind(sample_model: Path, tmp_path: Path) -> N
     while time.monotonic() < until and not any("processing task" in f.read_text("utf-8", "replace")
                                                for f in logs.glob("*.log")):
         servers = psutil.Process(child.pid).children(recursive=True)
-        assert child.poll() is None
+        assert child.poll() is None, child.communicate()
         time.sleep(0.05)
     assert servers
     child.send_signal(signal.SIGINT)

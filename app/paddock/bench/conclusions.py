@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ _FIRST_TIMES, _FIRST_LEAST_S = 1.5, 0.1
 _SPREAD, _DRIFT = 0.25, -0.1
 _GROWS_BYTES, _GROWS_SHARE = 4 * MIB, 0.6
 _CEILING_LOW, _PAST_LOW = 0.25, 0.7
+_OTHERS_BYTES = 128 * MIB
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,13 @@ class Conclusion:
 
 
 def conclusions_of(before: Before, rows: Sequence[Measured], figures: Figures, ceiling_per_s: float | None = None,
-                   usual_per_s: float | None = None) -> list[Conclusion]:
-    """`ceiling_per_s`: what memory speed allows at this depth; `usual_per_s`: what this profile reached before."""
-    found = [_valid(rows), _busy(before), *([] if not figures.valid else [
+                   usual_per_s: float | None = None, others_after: Mapping[str, float] | None = None,
+                   ended: Text | str | None = None) -> list[Conclusion]:
+    """`ceiling_per_s`: what memory speed allows at this depth; `usual_per_s`: what this profile reached before;
+    `others_after`: memory of other programs by card when it was over; `ended`: why the server ended meanwhile."""
+    crashed = Conclusion("ended", ERROR, Text("The server ended while it was asked: {reason}", reason=ended),
+                         Text("Look at the end of its log.")) if ended is not None else None
+    found = [crashed, _valid(rows), _busy(before), _others(before, others_after or {}), *([] if not figures.valid else [
         _first(figures), _steady(figures), _drift(figures), _memory(figures), _throttled(rows),
         _ceiling(figures, ceiling_per_s), _past(figures, usual_per_s)])]
     return [one for one in found if one is not None]
@@ -77,6 +82,17 @@ def _busy(before: Before) -> Conclusion:
         return Conclusion("quiet", GOOD, Text("The machine was quiet before it began."))
     return Conclusion("busy", WARNING, Text("The machine was busy before it began: {what}. All figures may be too low.",
                                             what=", ".join(busy)), Text("Close what runs besides and diagnose again."))
+
+
+def _others(before: Before, after: Mapping[str, float]) -> Conclusion | None:
+    """Another program took or gave back memory of a card meanwhile: the figures are of two situations."""
+    moved = {name: after[name] - size for name, size in before.other_bytes.items()
+             if name in after and abs(after[name] - size) >= _OTHERS_BYTES}
+    if not moved:
+        return None
+    said = ", ".join(f"{name} {_signed(size)}" for name, size in moved.items())
+    return Conclusion("others", WARNING, Text("Other programs used the cards meanwhile: {changes} of memory.",
+                                              changes=said), Text("Close them and diagnose again."))
 
 
 def _first(f: Figures) -> Conclusion | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from paddock.errors import AppError
 from paddock.hardware import Readings
 from paddock.server import State
 from paddock.store.experiments import Experiments
+from paddock.store.secret import masked_argv
 from paddock.text import Text
 from paddock.units import missing
 from paddock.work.run import ENDED
@@ -107,9 +108,11 @@ def diagnose_run(workspace: Workspace, run: Run, *, count: int = REQUESTS, progr
         before = _before(run, readings, machine.load_1min, machine.logical_cores, cancelled)
         prompt = bench.prompt_of(client, run.recorder.parser.context_per_slot)
         rows = _rows(client, prompt, count, readings.read, progress, cancelled)
+        after = _others(readings.read())
+        props = client.props().data or {}
     if cancelled():
         raise _cancelled()
-    answer = _answer(run, before, rows, len(prompt))
+    answer = _answer(run, before, after, rows, len(prompt), _told(props))
     _keep(workspace, run, answer)
     return answer
 
@@ -122,13 +125,25 @@ def _before(run: Run, readings: Readings, load: float | None, cores: int, cancel
         time.sleep(0.05)
     reading = readings.read()
     ram, devices = memory_of(reading)
-    others = {d.device: max(0.0, d.used_bytes - d.process_bytes) for d in reading.devices
-              if not math.isnan(d.used_bytes - d.process_bytes)}
+    others = _others(reading)
     gpu = {d.device: d.utilisation_pct for d in reading.devices if not missing(d.utilisation_pct)}
     sample = run.recorder.snapshot().sample
     busy = 0 if sample is None or missing(sample.requests_processing) else int(sample.requests_processing)
     return Before(None if missing(reading.cpu_pct) else reading.cpu_pct, gpu, load, cores, reading.ram_available_bytes,
                   others, ram, devices, busy)
+
+
+def _others(reading: Reading) -> dict[str, float]:
+    """What other programs hold, by card, as far as it is told."""
+    return {d.device: max(0.0, d.used_bytes - d.process_bytes) for d in reading.devices
+            if not math.isnan(d.used_bytes - d.process_bytes)}
+
+
+def _told(props: Mapping[str, Any]) -> dict[str, Any]:
+    """What the server itself says that it runs with: the settings that were meant may not be those that ran."""
+    settings = props.get("default_generation_settings") or {}
+    return {"model_path": props.get("model_path"), "slots": props.get("total_slots"),
+            "context_per_slot": settings.get("n_ctx"), "build": props.get("build_info")}
 
 
 def _rows(client: Client, prompt: list[int], count: int, read: Callable[[], Reading], progress: Progress,
@@ -146,7 +161,8 @@ def _rows(client: Client, prompt: list[int], count: int, read: Callable[[], Read
     return tuple(rows)
 
 
-def _answer(run: Run, before: Before, rows: Sequence[Measured], prompt_tokens: int) -> Diagnosed:
+def _answer(run: Run, before: Before, others_after: Mapping[str, float], rows: Sequence[Measured], prompt_tokens: int,
+            told: dict[str, Any]) -> Diagnosed:
     figures = bench.figures_of(before, rows)
     ceiling = run.preview.ceiling.bound if run.preview.ceiling is not None else None
     expectation = run.detectors.expectation if run.detectors is not None else None
@@ -154,8 +170,12 @@ def _answer(run: Run, before: Before, rows: Sequence[Measured], prompt_tokens: i
     near = [speed for depth, speed in past if depth <= 2 * max(prompt_tokens, 1024)]
     usual = sorted(near)[len(near) // 2] if len(near) >= 5 else None
     drafted = run.preview.estimate is not None and run.preview.estimate.has_draft
-    found = bench.conclusions_of(before, rows, figures, None if drafted else ceiling, usual)
-    return Diagnosed(_engine(run), _machine(run), before, tuple(rows), figures, tuple(found),
+    over = run.exit if run.state in ENDED else None
+    ended = (over.diagnosis.cause if over.diagnosis is not None else over.reason) if over is not None else None
+    found = bench.conclusions_of(before, rows, figures, None if drafted else ceiling, usual, others_after, ended)
+    argv = run.preview.command.argv if run.preview.command is not None else ()
+    engine = _engine(run) | {"argv": list(masked_argv(argv)), "props": told}
+    return Diagnosed(engine, _machine(run), before, tuple(rows), figures, tuple(found),
                      tuple(f.as_dict() for f in run.findings), run.session_id, prompt_tokens,
                      bench.headline_of(found, len(run.findings)))
 
@@ -179,7 +199,7 @@ def _keep(workspace: Workspace, run: Run, answer: Diagnosed) -> None:
     """As an experiment of kind "diagnose": one run a request."""
     experiments = Experiments(workspace.database)
     identity = run.preview.model.identity if run.preview.model is not None else None
-    number = experiments.start(KIND, run.label, model_identity=identity)
+    number = experiments.start(KIND, run.label, model_identity=identity, plan=answer.engine)
     for row in answer.rows:
         experiments.run(number, row.number, {"prompt_tokens": answer.prompt_tokens, "session": run.session_id},
                         row.as_dict(), row.state)
