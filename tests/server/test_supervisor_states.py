@@ -19,6 +19,16 @@ def test_a_server_that_loads_goes_through_all_states_in_order(kit: Kit) -> None:
     assert recorder.times == sorted(recorder.times)
 
 
+def test_a_list_of_models_that_answers_early_is_not_taken_for_ready(kit: Kit) -> None:
+    supervisor, recorder = kit.make("--load-seconds", "30", "--models-early")
+    supervisor.start()
+    recorder.wait_for(State.LOADING)
+    with supervisor.client() as client:
+        assert client.models().ok
+        assert not client.health().ok
+    assert supervisor.state is State.LOADING
+
+
 def test_start_says_starting_before_it_returns(kit: Kit) -> None:
     supervisor, _ = kit.make()
     assert supervisor.state is State.STOPPED

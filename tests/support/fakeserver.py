@@ -31,6 +31,7 @@ Output, right after "listening on"
 Serving
   --slots N            number of slots (as -np; default 1)
   --no-metrics         /metrics answers 501
+  --models-early       /v1/models answers while the model is still loading
   --sleeping           /props says is_sleeping
   --token-seconds S    time for one generated token (default 0.005)
   --prompt-seconds S   time for the prompt (default 0)
@@ -78,7 +79,8 @@ def arguments(argv):
     add("--ssl-key-file")
     add("--ssl-cert-file")
     for name in ("--no-slots", "--no-metrics", "--log-jsonl", "--hang", "--ignore-term", "--no-log", "--detached",
-                 "--garbage", "--sleeping", "--error-in-200", "--help", "--version", "--list-devices"):
+                 "--garbage", "--sleeping", "--models-early", "--error-in-200", "--help", "--version",
+                 "--list-devices"):
         add(name, action="store_true")
     for name in ("--load-seconds", "--prompt-seconds"):
         add(name, type=float, default=0.0)
@@ -187,6 +189,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def admitted(self):
         """The path within the prefix, or None when an answer has been given already."""
+        if STATE.ready_at is None and OPTIONS.models_early and self.path == "/v1/models":
+            return self.path
         if STATE.ready_at is None:
             self.fail(503, "Loading model", "unavailable_error")
             return None

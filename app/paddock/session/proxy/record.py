@@ -181,7 +181,7 @@ class Reader:
 
 
 def _content(chunk: Mapping[str, Any]) -> str | None:
-    """ "text", "reasoning" or "tool" when this chunk carries something that was generated (C126)."""
+    """ "text", "reasoning" or "tool" when this chunk carries something that was generated."""
     if chunk.get("content"):
         return "text"
     for choice in chunk.get("choices") or ():

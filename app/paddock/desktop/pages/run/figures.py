@@ -151,7 +151,7 @@ def context(sample: Any, limit: float | None) -> Shown:
 
 
 def acceptance(sample: Any, requests: Sequence[Request], has_draft: bool) -> Shown:
-    """Accepted of drafted over all requests that say so; 0 of 0 is no figure (C127)."""
+    """Accepted of drafted over all requests that say so; 0 of 0 is no figure."""
     title = tr("Draft acceptance")
     drafted = sum(r.draft_tokens or 0 for r in requests)
     accepted = sum(r.accepted_tokens or 0 for r in requests)
