@@ -111,6 +111,19 @@ def test_a_repository_shows_a_verdict_for_each_quantisation(qtbot, page: ModelsP
     assert "context 4,096" in page.hub.view._note.full_text()
 
 
+def test_a_large_repository_is_not_read_whole_unasked(
+        qtbot, page: ModelsPage, server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paddock.desktop.pages.models.hub.repository.UNASKED_BYTES", 100)
+    searched(qtbot, page, "tiny")
+    page.hub.results.view.selectRow(0)
+    qtbot.waitUntil(lambda: page.hub._right.currentWidget() is page.hub.view and page.hub.view._resting)
+    assert [fit for _, fit in cells(page)][:2] == ["Fits", "choose to see"]
+    assert not server.asked("Tiny-F16.gguf")
+    page.hub.view.table.selectRow(1)
+    qtbot.waitUntil(lambda: cells(page)[1][1] == "Fits")
+    assert server.asked("Tiny-F16.gguf")
+
+
 def test_a_set_with_missing_parts_cannot_be_downloaded(qtbot, page: ModelsPage) -> None:
     opened(qtbot, page, 1)
     at = [label for label, _ in cells(page)].index("Q8_0")

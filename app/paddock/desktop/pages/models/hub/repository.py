@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from paddock.work.hub import HubDesk, RemoteFit
 
 CHOICE, SIZE, FIT = range(3)
+UNASKED_BYTES = 48 << 20
+"""Of headers, read to fill in the verdicts of a repository; a header has 1 to 30 MB, a repository twenty choices."""
 
 
 class RemoteFits(QObject):
@@ -31,6 +33,8 @@ class RemoteFits(QObject):
 
     fitted = Signal(object, int, object)
     """Repository, number of the choice, RemoteFit or AppError"""
+    rested = Signal(object)
+    """Repository: enough was read unasked; the other choices are read when they are chosen"""
 
     def __init__(self, hub: HubDesk, parent: QObject) -> None:
         super().__init__(parent)
@@ -48,8 +52,12 @@ class RemoteFits(QObject):
             self._job = None
 
     def _each(self, repository: Repository, numbers: Sequence[int], job: bridge.Job) -> None:
+        spent = 0
         for number in numbers:
             if job.cancelled():
+                return
+            if spent > UNASKED_BYTES:
+                self.rested.emit(repository)
                 return
             try:
                 found: RemoteFit | AppError = self._hub.fit(repository, repository.choices[number], None, job.cancelled)
@@ -57,6 +65,8 @@ class RemoteFits(QObject):
                 found = error
             if not job.cancelled():
                 self.fitted.emit(repository, number, found)
+            if not isinstance(found, AppError):
+                spent += sum(s.data_start or 0 for s in found.model.shards)
             if isinstance(found, OfflineError):
                 return  # the others would wait for the same silence
 
@@ -76,6 +86,8 @@ class RepositoryView(QFrame):
         self._fits: dict[int, RemoteFit | AppError] = {}
         self.fits = RemoteFits(hub, self)
         self.fits.fitted.connect(self._fitted)
+        self.fits.rested.connect(self._fits_rested)
+        self._resting = False
         self._name = Label("", "title", weight=600, elide="middle")
         self._gated = Tag(tr("gated"))
         self._note = Label("", "note", "text2", wrap=True)
@@ -123,7 +135,7 @@ class RepositoryView(QFrame):
         view.setColumnWidth(SIZE, theme().px(90))
         view.setColumnWidth(FIT, theme().px(130))
         view.setMinimumHeight(theme().px(84))
-        view.selectionModel().currentRowChanged.connect(lambda *_: self._say())
+        view.selectionModel().currentRowChanged.connect(lambda *_: self._row_chosen())
         view.activated.connect(lambda _i: self._get())
         return view
 
@@ -131,7 +143,7 @@ class RepositoryView(QFrame):
 
     def show_repository(self, repository: Repository) -> None:
         """A repository's choices; their verdicts follow."""
-        self.repository, self._fits = repository, {}
+        self.repository, self._fits, self._resting = repository, {}, False
         self._name.setText(repository.id)
         self._gated.setVisible(repository.gated)
         self.projector.blockSignals(True)
@@ -193,7 +205,7 @@ class RepositoryView(QFrame):
             return CellText("–", None, "text3")
         found = self._fits.get(number)
         if found is None:
-            return CellText("…", None, "text3")
+            return CellText(tr("choose to see") if self._resting else "…", None, "text3")
         if isinstance(found, AppError) or found.estimate is None:
             return CellText(tr("Can’t tell"), ("circle-help", "unk"), "unk")
         verdict = found.estimate.verdict
@@ -209,6 +221,25 @@ class RepositoryView(QFrame):
         if at >= 0:
             self.table.selectRow(at)
             self.table.scrollTo(self.rows.index(at, 0))
+        self._say()
+
+    @Slot(object)
+    def _fits_rested(self, repository: Repository) -> None:
+        if repository is not self.repository:
+            return
+        self._resting = True
+        at = self.table.currentIndex().row()
+        self._fill()
+        if at >= 0:
+            self.table.selectRow(at)
+
+    @Slot()
+    def _row_chosen(self) -> None:
+        """Its header is read now, if it was not among those that were read unasked."""
+        at = self.table.currentIndex().row()
+        if self._resting and self.repository is not None and 0 <= at < len(self.repository.choices) and (
+                at not in self._fits):
+            self.fits.work_out(self.repository, [at])
         self._say()
 
     # -- acts --------------------------------------------------------------------------------------------------------
