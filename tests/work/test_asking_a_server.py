@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from paddock.server import Client
-from paddock.work.run import _stream
+from paddock.server import Client, State
+from paddock.work import Run
 
 PAUSE_S = 0.2
 
@@ -58,9 +59,11 @@ TOOL = delta(tool_calls=[{"function": {"name": "f", "arguments": ""}}])
 def serve() -> Iterator[Any]:
     made: list[Server] = []
 
-    def start(*chunks: dict[str, Any] | None) -> Client:
+    def start(*chunks: dict[str, Any] | None) -> Any:
+        """What a run is to `ask`: ready, of one model, with this server."""
         made.append(Server(*chunks))
-        return Client(made[-1].url)
+        client = Client(made[-1].url)
+        return SimpleNamespace(state=State.READY, models=(), answers_texts=False, _make_client=lambda: client)
 
     yield start
     for one in made:
@@ -70,8 +73,7 @@ def serve() -> Iterator[Any]:
 @pytest.mark.parametrize(("first", "text"), [(delta(content="x"), "x"), (delta(reasoning_content="hm"), "hm"),
                                              (TOOL, "")])
 def test_the_first_token_is_the_first_with_content_reasoning_or_a_tool_call(serve: Any, first: Any, text: str) -> None:
-    with serve(ROLE, None, EMPTY, NOTHING, first, delta(content="!")) as client:
-        answer = _stream(client, [], None, lambda: False)
+    answer = Run.ask(serve(ROLE, None, EMPTY, NOTHING, first, delta(content="!")), "hi")
     assert answer.text == f"{text}!"
     assert answer.ttft_s is not None
     assert answer.total_s is not None
@@ -79,6 +81,5 @@ def test_the_first_token_is_the_first_with_content_reasoning_or_a_tool_call(serv
 
 
 def test_an_answer_without_any_token_has_no_first_one(serve: Any) -> None:
-    with serve(ROLE, EMPTY, {"choices": [{"delta": {}, "finish_reason": "stop"}]}) as client:
-        answer = _stream(client, [], None, lambda: False)
+    answer = Run.ask(serve(ROLE, EMPTY, {"choices": [{"delta": {}, "finish_reason": "stop"}]}), "hi")
     assert (answer.text, answer.ttft_s, answer.finish) == ("", None, "stop")
