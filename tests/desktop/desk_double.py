@@ -106,6 +106,8 @@ class RunDouble:
     recorder: Recorder = field(default_factory=Recorder)
     read_only: bool = False
     answers_texts: bool = False
+    ranks: bool = False
+    takes_images: bool = False
     models: tuple[Any, ...] = ()
 
     @property

@@ -11,7 +11,8 @@ from pathlib import Path
 import fakedesk as fake
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QListView, QWidget
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QFileDialog, QListView, QWidget
 
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.banner import edits_words, message_of
@@ -36,6 +37,7 @@ from paddock.launch.model import Addition, Command
 from paddock.server.model import Exit, LogLine, State
 from paddock.session.model import Request, Sample, SlotSample
 from paddock.text import Text
+from paddock.work import Answer
 
 
 @pytest.fixture
@@ -393,6 +395,54 @@ def test_an_answer_streams_and_its_timings_stand_below(qtbot, page: RunPage, run
     assert ask.note.full_text() == "71 tokens, 45.9 t/s, first after 0.38 s, prompt 12 at 588 t/s"
     assert not ask.busy
     assert ask.stop.isHidden()
+
+
+def test_a_completion_and_a_picture_go_along(qtbot, page: RunPage, run: fake.FakeRun, tmp_path: Path,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    ask, options = page.body.ask, page.body.ask.options
+    assert not options.choose.isEnabled()
+    assert "without a projector" in options._image_words.full_text()
+    run.takes_images = True
+    ask.show_run(run, True)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "cat.png"), ""))
+    options.choose.click()
+    assert options.values()["image"] == tmp_path / "cat.png"
+    assert ask._summary.full_text().endswith("cat.png")
+    options.forget.click()
+    assert options.values()["image"] is None
+    options.system.setText("be short")
+    options.way.select("raw")
+    options.way.chosen.emit("raw")
+    assert (options.values()["raw"], options.values()["system"]) == (True, "")
+    assert not options.choose.isEnabled()
+    assert ask._summary.full_text().endswith("completion")
+
+
+def test_enter_sends_and_shift_enter_begins_a_line(qtbot, page: RunPage, run: fake.FakeRun) -> None:
+    box = page.body.ask.input
+    one = box.height()
+    box.setText("a")
+    box.moveCursor(QTextCursor.MoveOperation.End)
+    qtbot.keyClick(box, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(box, "b")
+    assert box.text() == "a\nb"
+    assert box.height() > one
+    with qtbot.waitSignal(page.body.ask.answered):
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert run.asked == ["a\nb"]
+    assert box.text() == ""
+
+
+def test_a_server_of_vectors_answers_in_words(qtbot, page: RunPage, run: fake.FakeRun) -> None:
+    run.answers_texts, run.pieces = True, ()
+    run.answer = Answer("768 numbers, length 1.000: 0.1, …", "stop", prompt_tokens=5, total_s=0.2)
+    ask = page.body.ask
+    ask.show_run(run, True)
+    ask.input.setText("hello")
+    with qtbot.waitSignal(ask.answered):
+        ask.ask()
+    assert "768 numbers" in ask.text.toPlainText()
+    assert ask.note.full_text() == "5 tokens read, after 0.20 s"
 
 
 def test_an_answer_can_be_stopped(qtbot, page: RunPage, run: fake.FakeRun) -> None:

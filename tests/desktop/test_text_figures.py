@@ -78,8 +78,9 @@ def page(qtbot, tmp_path: Path) -> Iterator[RunPage]:
 
 def test_the_page_and_its_plots_show_texts_in_the_place_of_generation(page: RunPage) -> None:
     assert [f._title.text() for f in page.body.figures.figures][:3] == ["Texts", "Prompt", "Batch fill"]
-    assert not page.body.ask.input.isEnabled()
-    assert "writes nothing" in page.body.ask.input.placeholderText()
+    assert page.body.ask.input.isEnabled()
+    assert page.body.ask.input.placeholderText() == "A text to make a vector of"
+    assert page.body.ask.more.isHidden()
     stack = page.body.plots.stack
     assert stack.speed.title.text() == "Texts/s"
     names = [row.name for row in stack.speed.legend_rows(stack.frame, 2.0)]

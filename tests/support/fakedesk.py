@@ -161,6 +161,8 @@ class FakeRun:
     asked: list[str] = field(default_factory=list)
     stopped: bool = False
 
+    ranks: bool = False
+    takes_images: bool = False
     proxy: Any = None
     proxy_fails: AppError | None = None
 

@@ -4,7 +4,8 @@ Enters: a data folder and what a person asked. Leaves: previews, running session
 """
 
 from paddock.work.model import Preview
-from paddock.work.run import Answer, Run, RunListener
+from paddock.work.run import Run, RunListener
+from paddock.work.trying import Answer
 from paddock.work.workspace import Workspace
 
 __all__ = ["Answer", "Preview", "Run", "RunListener", "Workspace"]

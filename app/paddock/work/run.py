@@ -6,18 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paddock.errors import AppError
 from paddock.server import Client, Diagnosis, Exit, LogLine, Progress, State, Supervisor, router
-from paddock.server.cancelling import cancelling
 from paddock.server.router import RouterModel
 from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.text import Text
-from paddock.work import fit_log, ledger
+from paddock.work import fit_log, ledger, trying
 from paddock.work.fit_log import FitOutcome
 from paddock.work.model import Preview
+from paddock.work.trying import Answer, Question
 
 if TYPE_CHECKING:
     from paddock.session import Recorder, Sampler
@@ -34,21 +33,6 @@ class RunListener(Protocol):
     def on_state(self, run: Run, state: State, exit_: Exit | None) -> None: ...
 
     def on_diagnosis(self, run: Run, diagnosis: Diagnosis) -> None: ...
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came back for one prompt, with the server's own timings."""
-
-    text: str
-    finish: str | None
-    prompt_tokens: int | None = None
-    cached_tokens: int | None = None
-    generated_tokens: int | None = None
-    prompt_per_s: float | None = None
-    generation_per_s: float | None = None
-    ttft_s: float | None = None
-    total_s: float | None = None
 
 
 class Run:
@@ -222,21 +206,34 @@ class Run:
         self.supervisor.join(5)
         self._join_sampler()
 
-    def ask(self, prompt: str, *, system: str = "", temperature: float = 0.8, seed: int = -1, max_tokens: int = 512,
-            on_text: Callable[[str], None] | None = None, cancelled: Callable[[], bool] = lambda: False) -> Answer:
-        """Send one prompt as a chat and stream the answer. Blocks. Raises AppError in words.
+    def ask(self, prompt: str, *, on_text: Callable[[str], None] | None = None,
+            cancelled: Callable[[], bool] = lambda: False, **values: Any) -> Answer:
+        """Send one prompt, with the values of a `Question`, and stream the answer. Blocks. Raises AppError in words.
 
-        A router is asked for a model that is loaded, else for its first one, which it then loads.
+        A router is asked for a model that is loaded, else for its first one, which it then loads. A server of
+        embeddings answers with its vector in words; a reranker takes a question and, in lines below, texts to rank.
         """
         if self.state is not State.READY:
             raise AppError(Text("The server is not ready."), hint=Text("Wait until it has loaded the model."))
-        messages = [{"role": "system", "content": system}] if system else []
-        messages.append({"role": "user", "content": prompt})
         chosen = next((m for m in self.models if m.running), next(iter(self.models), None))
         named = {"model": chosen.id} if chosen is not None else {}
         with self._make_client() as client:
-            return _stream(client, messages, on_text, cancelled, temperature=temperature, seed=seed,
-                           max_tokens=max_tokens, stream_options={"include_usage": True}, **named)
+            if self.answers_texts:
+                lines = prompt.splitlines()
+                return trying.ranked(client, lines) if self.ranks else trying.embedded(client, prompt)
+            return trying.generated(client, Question(prompt, **values), on_text, cancelled, **named)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it was started to rank texts."""
+        plan = self.preview.plan
+        return any(plan.find(name) is not None for name in ("rerank", "reranking")) or plan.get("pooling") == "rank"
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether it was started with a projector that could be told from the plan."""
+        plan = self.preview.plan
+        return any(plan.get(name) for name in ("mmproj", "mmproj-url", "hf-repo"))
 
     # -- server.Listener
 
@@ -332,29 +329,3 @@ class Run:
             reason=" ".join(str(t) for t in (exit_.reason, self.after_suspend) if t) if exit_ else None,
             log_excerpt=self.recorder.excerpt())
         self._finished.set()
-
-
-def _stream(client: Client, messages: list[dict[str, str]], on_text: Callable[[str], None] | None,
-            cancelled: Callable[[], bool], **params: Any) -> Answer:
-    """Put the chunks together; the first one with content, reasoning or a tool call ends the wait (C126)."""
-    start = time.monotonic()
-    first: float | None = None
-    parts: list[str] = []
-    finish: str | None = None
-    timings: dict[str, Any] = {}
-    with client.stream_chat(messages, **params) as stream, cancelling(stream.cancel, cancelled):
-        for chunk in stream:
-            timings = chunk.get("timings") or timings
-            for choice in chunk.get("choices") or []:
-                delta = choice.get("delta") or {}
-                text = delta.get("content") or delta.get("reasoning_content") or ""
-                if text or delta.get("tool_calls"):
-                    first = first if first is not None else time.monotonic() - start
-                if text:
-                    parts.append(text)
-                    if on_text:
-                        on_text(text)
-                finish = choice.get("finish_reason") or finish
-    return Answer("".join(parts), "cancelled" if cancelled() else finish, timings.get("prompt_n"),
-                  timings.get("cache_n"), timings.get("predicted_n"), timings.get("prompt_per_second"),
-                  timings.get("predicted_per_second"), first, time.monotonic() - start)

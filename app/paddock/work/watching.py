@@ -48,6 +48,7 @@ class Watched:
     """
 
     read_only = True
+    takes_images = ranks = False
     keeps_serving = True
     log_path = None
     proxy = None

@@ -7,23 +7,16 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QDoubleSpinBox,
-    QFormLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.pages.run.askoptions import AskOptions, PromptEdit
 from paddock.desktop.parts.basic import Label, button, row, tool_button
 from paddock.desktop.plots import ink
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
-from paddock.units import number_text, rate_text, seconds_text
+from paddock.units import rate_text, seconds_text
 
 _PULL_MS = 100
 
@@ -45,46 +38,6 @@ class _Stream:
         return "".join(parts)
 
 
-class AskOptions(QWidget):
-    """System prompt, temperature, seed, most tokens."""
-
-    changed = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.system = QLineEdit()
-        self.system.setPlaceholderText(tr("none"))
-        self.temperature = QDoubleSpinBox()
-        self.temperature.setRange(0.0, 2.0)
-        self.temperature.setSingleStep(0.1)
-        self.temperature.setValue(0.8)
-        self.seed = QSpinBox()
-        self.seed.setRange(-1, 2_147_483_647)
-        self.seed.setValue(-1)
-        self.seed.setSpecialValueText(tr("random"))
-        self.most = QSpinBox()
-        self.most.setRange(1, 1_000_000)
-        self.most.setValue(512)
-        form = QFormLayout(self)
-        form.setContentsMargins(0, 0, 0, 4)
-        form.setSpacing(6)
-        for name, field in ((tr("&System prompt"), self.system), (tr("&Temperature"), self.temperature),
-                            (tr("S&eed"), self.seed), (tr("&Most tokens"), self.most)):
-            field.setAccessibleName(name.replace("&", ""))
-            form.addRow(name, field)
-        self.temperature.valueChanged.connect(self.changed)
-        self.most.valueChanged.connect(self.changed)
-
-    def words(self) -> str:
-        """In short, for the title's line."""
-        return tr("temp {temperature}, up to {count} tokens", temperature=number_text(self.temperature.value(), 1),
-                  count=self.most.value())
-
-    def values(self) -> dict[str, Any]:
-        return {"system": self.system.text(), "temperature": self.temperature.value(), "seed": self.seed.value(),
-                "max_tokens": self.most.value()}
-
-
 class AskPane(QWidget):
     """`run` is the server that is asked; None disables it with the reason."""
 
@@ -100,7 +53,8 @@ class AskPane(QWidget):
         self.options = AskOptions()
         self.options.hide()
         self._summary = Label(self.options.words(), "note", "text2", elide="end")
-        more = tool_button("sliders-horizontal", tr("System prompt, temperature, seed, most tokens"), self._toggle)
+        self.more = tool_button("sliders-horizontal", tr("Way of asking, system prompt, temperature, seed, picture"),
+                                self._toggle)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setUndoRedoEnabled(False)
@@ -108,13 +62,13 @@ class AskPane(QWidget):
         self.text.setAccessibleName(tr("Questions and answers"))
         self.text.setPlaceholderText(tr("Ask something to see how fast it answers. Nothing is kept but the timings."))
         self.note = Label("", "note", "text2", wrap=True)
-        self.input = QLineEdit()
+        self.input = PromptEdit()
         self.input.setPlaceholderText(tr("Ask this server something"))
         self.input.setAccessibleName(tr("Prompt"))
         self.send = button(tr("Send"), "send", self.ask)
         self.stop = button(tr("Stop"), "square", self.cancel)
         self.stop.hide()
-        title = row(Label(tr("Try a prompt"), weight=600), self._summary, more, gap=8)
+        title = row(Label(tr("Try a prompt"), weight=600), self._summary, self.more, gap=8)
         title.setStretch(1, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 10)
@@ -123,11 +77,14 @@ class AskPane(QWidget):
         layout.addWidget(self.options)
         layout.addWidget(self.text, 1)
         layout.addWidget(self.note)
-        layout.addLayout(row(self.input, self.send, self.stop, gap=8))
+        bottom = row(self.input, self.send, self.stop, gap=8)
+        for part in (self.send, self.stop):
+            bottom.setAlignment(part, Qt.AlignmentFlag.AlignBottom)
+        layout.addLayout(bottom)
         self._timer = QTimer(self)
         self._timer.setInterval(_PULL_MS)
         self._timer.timeout.connect(self._pull)
-        self.input.returnPressed.connect(self.ask)
+        self.input.sent.connect(self.ask)
         self.options.changed.connect(self._summarise)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Cancel), self, self.cancel,
                   context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -142,14 +99,27 @@ class AskPane(QWidget):
             self.text.clear()
             self._questions.clear()
             self.note.setText("")
-        ready = ready and not run.read_only and not run.answers_texts
+        ready = ready and not run.read_only
+        texts = run is not None and run.answers_texts
         self.input.setEnabled(ready)
         self.send.setEnabled(ready and self._job is None)
-        watched = run is not None and run.read_only
-        words = tr("Ask this server something") if ready else tr("The server answers once it is ready")
-        if run is not None and run.answers_texts:
-            words = tr("It embeds or ranks, and writes nothing")
-        self.input.setPlaceholderText(tr("Only watched, not asked") if watched else words)
+        self.options.allow_images(bool(run is not None and not texts and run.takes_images))
+        self.more.setVisible(not texts)
+        self._summary.setVisible(not texts)
+        if texts:
+            self.options.hide()
+        self.input.setPlaceholderText(self._invitation(run, ready))
+
+    @staticmethod
+    def _invitation(run: Any, ready: bool) -> str:
+        if run is not None and run.read_only:
+            return tr("Only watched, not asked")
+        if not ready:
+            return tr("The server answers once it is ready")
+        if run.answers_texts:
+            return tr("A question, and the texts to rank in lines below (Shift+Enter)") if run.ranks else tr(
+                "A text to make a vector of")
+        return tr("Ask this server something")
 
     @property
     def busy(self) -> bool:
@@ -186,6 +156,8 @@ class AskPane(QWidget):
 
     def _done(self, answer: Any) -> None:
         self._pull()
+        if self._run is not None and self._run.answers_texts:
+            self._write(answer.text)  # it does not come in pieces
         parts = []
         if answer.generated_tokens is not None:
             parts.append(tr("{count} token", plural="{count} tokens", count=answer.generated_tokens))
@@ -193,6 +165,10 @@ class AskPane(QWidget):
             parts.append(rate_text(answer.generation_per_s))
         if answer.ttft_s is not None:
             parts.append(tr("first after {time}", time=seconds_text(answer.ttft_s)))
+        if answer.generated_tokens is None and answer.total_s is not None:
+            if answer.prompt_tokens is not None:
+                parts.append(tr("{count} token read", plural="{count} tokens read", count=answer.prompt_tokens))
+            parts.append(tr("after {time}", time=seconds_text(answer.total_s)))
         if answer.prompt_per_s is not None and answer.prompt_tokens is not None:
             parts.append(tr("prompt {tokens} at {rate}", tokens=answer.prompt_tokens,
                             rate=rate_text(answer.prompt_per_s)))
