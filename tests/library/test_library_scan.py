@@ -15,6 +15,7 @@ from paddock import gguf
 from paddock.errors import AppError
 from paddock.gguf import Kind
 from paddock.library import Entry, Place, default_places, scan
+from paddock.library import places as known_places
 
 
 def names(entries: list[Entry]) -> list[str]:
@@ -290,6 +291,24 @@ def test_default_places_follow_the_environment_and_exist(tmp_path: Path) -> None
     assert places[moved / "hub"] == "Hugging Face"
     assert places[moved / "llama"] == "llama.cpp"
     assert folders[0] not in places
+
+
+def test_a_cache_on_a_drive_that_hangs_is_a_place_that_the_scan_finds_silent(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, real = threading.Event(), Path.resolve
+
+    def slow(self, strict=False):
+        if self.name == "dead":
+            gate.wait(20)
+        return real(self, strict)
+
+    monkeypatch.setattr(Path, "resolve", slow)
+    monkeypatch.setattr(known_places, "PATIENCE_S", 0.1)
+    try:
+        found = default_places({"HF_HUB_CACHE": str(tmp_path / "dead")}, tmp_path)
+    finally:
+        gate.set()
+    assert [(p.path.name, p.label) for p in found] == [("dead", "Hugging Face")]
 
 
 @pytest.mark.parametrize("content", ['{"downloadsFolder": "%s"}', "{broken", "[]"])

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from paddock.library.model import Place
+
+PATIENCE_S = 3.0
 
 
 def default_places(environ: Mapping[str, str], home: Path) -> tuple[Place, ...]:
     """The caches that exist here, each once: Hugging Face, llama.cpp, LM Studio, Ollama."""
     found: dict[Path, Place] = {}
     for label, path in _candidates(environ, home):
+        real = _folder_behind(path)
+        if real is not None and real not in found:
+            found[real] = Place(path, label)
+    return tuple(found.values())
+
+
+def _folder_behind(path: Path) -> Path | None:
+    """Where a folder really lies; None if there is none. One that does not answer is taken for a folder: the scan then
+    lists it as silent, with the reason."""
+    answers: list[Path | None] = []
+
+    def look() -> None:
         try:
             real = path.resolve()
-            if real.is_dir() and real not in found:
-                found[real] = Place(path, label)
+            answers.append(real if real.is_dir() else None)
         except OSError:
-            continue
-    return tuple(found.values())
+            answers.append(None)
+
+    thread = threading.Thread(target=look, name="place-looker", daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    return answers[0] if answers else path
 
 
 def _candidates(environ: Mapping[str, str], home: Path) -> Iterator[tuple[str, Path]]:
