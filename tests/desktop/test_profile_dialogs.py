@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from desk_double import WorkspaceDouble, engine_at, what_if_at_once
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFileDialog, QLabel
+from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QToolButton
 from recordedengine import recorded_engine
 
 from paddock.desktop import drafts
@@ -225,6 +225,21 @@ def test_values_say_where_they_come_from_and_move_to_the_defaults(qtbot, page: L
     assert workspace.defaults.load() == workspace.defaults.load("qwen3moe") == Plan()
     assert workspace.profiles.load("Chat").plan == planned.plan
     assert planned.changes() == []
+
+
+def test_a_default_that_the_plan_does_not_take_is_taken_by_one_click(qtbot, planned: Desk, workspace, do) -> None:
+    workspace.defaults.save(Plan().with_("ctx-size", 4096).with_("top-k", 7))
+    do(planned.profiles.refresh)
+    dialog = DefaultsDialog(planned)
+    qtbot.addWidget(dialog)
+    takes = [b for b in dialog.findChildren(QToolButton) if b.accessibleName().startswith("Take ") and
+             "from the defaults for all models" in b.accessibleName()]
+    assert [b.accessibleName().split()[1] for b in takes] == ["-c", "--top-k"]
+    takes[0].click()
+    assert planned.plan.get("ctx-size") == "4096"
+    assert planned.plan.find("top-k") is None
+    assert planned.profiles.origins().keys() == {"ctx-size"}
+    assert dialog.choices["ctx-size"].currentData() == "all"
 
 
 def test_all_options_say_which_values_come_from_the_defaults(qtbot, page: LaunchPage, planned: Desk, workspace,

@@ -15,7 +15,7 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.comparing import Change
-from paddock.launch.layers import ENGINE, NO_DEFAULTS, PREFIX, Layer, keys
+from paddock.launch.layers import ENGINE, NO_DEFAULTS, PREFIX, Layer, joined, keys, part
 from paddock.launch.model import Plan, Setting
 
 if TYPE_CHECKING:
@@ -110,11 +110,20 @@ class DefaultsDialog(ProfileDialog):
         for index, (layer, key) in enumerate(rest, line + 1):
             flag, name, value = key_words(layer.plan, key)
             told = Label(str(layer.title), "note", "text2")
+            take = tool_button("plus", tr("Take {flag} from the {layer}", flag=flag, layer=layer.title),
+                               partial(self._take, key, layer))
             forget = tool_button("trash-2", tr("Take {flag} out of the {layer}", flag=flag, layer=layer.title),
                                  partial(desk.profiles.forget_default, key, layer.architecture))
             for place, widget in enumerate((Label(flag, "mono", "text2"), Label(name, "note", "text2"),
-                                            Label(value, "mono", "text2", elide="middle"), told, forget)):
+                                            Label(value, "mono", "text2", elide="middle"), told, take, forget)):
                 self.grid.addWidget(widget, index, place)
+
+    def _take(self, key: str, layer: Layer) -> None:
+        """The layer's value into the plan, in place of what it sets itself."""
+        plan = self._desk.plan
+        rest = part(plan, [other for other in keys(plan) if other != key])
+        self._desk.edit(joined(rest, part(layer.plan, [key])))
+        self.refresh()
 
     def moved(self) -> dict[str, str]:
         """What was chosen otherwise than it is."""
