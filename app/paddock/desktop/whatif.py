@@ -14,7 +14,7 @@ from paddock.launch.comparing import changes as changes
 from paddock.launch.comparing import undone as undone
 from paddock.launch.model import Plan
 from paddock.text import Text
-from paddock.units import bytes_text
+from paddock.units import bytes_text, count_text
 from paddock.work.foretelling import ram_speed
 from paddock.work.others import Others, holders_of, others_of, untold_of
 from paddock.work.previewing import as_read, budgets_of, given_of
@@ -82,6 +82,6 @@ def ideas(preview: Preview, found: WhatIf) -> tuple[Fix, ...]:
     if found.fits_up_to < before.context_length * 1.25 or not before.kv_bytes_per_token:
         return ()
     more = (found.fits_up_to - before.context_length) * before.kv_bytes_per_token
-    return (Fix("context-larger", Text("Context {tokens}", tokens=found.fits_up_to),
+    return (Fix("context-larger", Text("Context {tokens}", tokens=count_text(found.fits_up_to)),
                 Text("+{size}, still fits", size=bytes_text(more)),
                 preview.plan.with_("ctx-size", found.fits_up_to)),)
