@@ -130,6 +130,18 @@ def test_a_running_server_needs_less_on_later_devices_than_the_dry_run_says(llam
     assert dry[1] - real[1] == 4 * 4 * 512 * 1024
 
 
+def test_a_running_server_attends_on_the_cpu_where_the_dry_run_forgets_to(llama: Callable[..., ModelFile]) -> None:
+    text = "-nkvo -fa off"
+    dry, real = compute(llama(), text), compute(llama(), text, pins=True)
+    scores = 4 * 512 * 8 * 8192
+    assert dry[0] > scores > real[0]
+    assert real[-1] > scores > dry[-1]
+
+
+def test_hints_change_nothing_where_every_layer_is_on_one_device(llama: Callable[..., ModelFile]) -> None:
+    assert compute(llama(), "") == compute(llama(), "", pins=True)
+
+
 @pytest.mark.parametrize("arch", ["llama", "qwen2", "newcomer"])
 def test_graphs_are_replayed_for_plain_architectures(llama: Callable[..., ModelFile], arch: str) -> None:
     found = estimate(

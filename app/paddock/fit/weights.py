@@ -28,6 +28,8 @@ _FIRST = (
 )
 _ROPES = ("rope_freqs", "rope_factors_long", "rope_factors_short")
 _DROPPED = ("masked_embd_centroids", "masked_embd_ordering", "masked_embd")
+_STATE_PARTS = re.compile(r"\.(ssm_\w+|attn_(q|k|v|output))\.?")
+"""What GLM 5 Next loads of a block with a state, whether it is skipped or not."""
 _OF_BLOCK = re.compile(r"^blk\\\.(\d+)(.*)$")
 
 
@@ -92,6 +94,8 @@ class TensorIndex:
         if shape.architecture in arch_data.NEXTN_NEVER:
             return True
         if mtp or shape.architecture not in arch_data.NEXTN_LOADABLE:
+            return False
+        if shape.architecture == "glm5-next" and not shape.kv_heads[block] and _STATE_PARTS.search(name):
             return False
         return not any(part in name for part in arch_data.NEXTN_KEPT.get(shape.architecture, ()))
 

@@ -198,7 +198,7 @@ class Attending(Base):
             if not self.turned_values:
                 v_view = Node(KEEP, (v_view,), F16, (cells, hv, shape.kv_heads[layer], self.streams), v.size)
             kqv = g.new([v_view, kq], hv, u // self.streams, heads, self.streams)
-            flat = g.cont(kqv, (hv * heads, u, 1, 1))
+            flat = self.attended(g.cont(kqv, (hv * heads, u, 1, 1)))
         g.expand(flat)
         return flat
 
@@ -226,7 +226,8 @@ class Attending(Base):
             if bias is not None:
                 kq = g.same(kq, bias)
             kq = g.same(kq, mask)
-            flat = g.cont(g.new([g.cont(g.view(v, *v.ne, size=v.size)), kq], hv, u, heads), (hv * heads, u, 1, 1))
+            mixed = g.new([g.cont(g.view(v, *v.ne, size=v.size)), kq], hv, u, heads)
+            flat = self.attended(g.cont(mixed, (hv * heads, u, 1, 1)))
         g.expand(flat)
         return flat
 

@@ -67,6 +67,8 @@ class Base:
         self.leafs: dict[str, Node | None] = {}
         self.outputs: list[Tensor] = []
         self.pins: list[tuple[Node, int]] = []
+        self.held: list[tuple[Node, int]] = []
+        """What --no-kv-offload holds on the CPU, as far as hints are kept."""
         self.tokens: Node | None = None
         self.embedded: Tensor | None = None
         """The rows that become embeddings (t_embd)."""
@@ -272,6 +274,12 @@ class Base:
         out = self.g.mm(w, x)
         return out if scale is None else self.g.same(out, scale)
 
+    def attended(self, flat: Node) -> Node:
+        """What attention without flash gives: with --no-kv-offload llama.cpp holds it on the CPU."""
+        if not self.sizes.kv_offload:
+            self.held.append((flat, self.cpu))
+        return flat
+
     def biased(self, layer: int, name: str, x: Tensor) -> Node:
         """A product with a block's weight, its scale and its bias, where the file has them."""
         out = self.mm(self.lw(layer, name + ".weight"), x, self.lw(layer, name + ".scale"))
@@ -284,8 +292,8 @@ class Base:
         cur = g.fresh(x) if layer_norm else g.same(x)
         if self.probe and self.layer >= 0 and (w is not None or b is not None):
             self.pins.append((cur, self.device_of_layer(self.layer)))
-        elif self.pinned and w is not None and w.device >= 0 and w is not self.w("output_norm.weight"):
-            self.pins.append((cur, w.device))
+        elif self.pinned and w is not None and w is not self.w("output_norm.weight"):
+            self.pins.append((cur, self.device_of_layer(self.layer) if self.layer >= 0 else w.device))
         if w is not None:
             cur = g.same(cur, w)
         if b is not None:

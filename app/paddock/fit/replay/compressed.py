@@ -93,7 +93,7 @@ class _Graph:
             for tensor in (residual, post, comb):
                 g.expand(tensor)
             cur = streams.after(layer, self._experts(layer, b.lnorm(layer, "ffn_norm", inner)), residual, post, comb)
-            if b.probe:
+            if b.probe or b.pinned:
                 b.pins.append((cur.base, b.device_of_layer(layer)))
         b.finish(streams.head(streams.cut(cur, cut)))
 
@@ -364,7 +364,8 @@ class _Graph:
         else:
             kq = g.same(g.new([k_view, q_view], cells, u // slots, heads, slots), mask, *extra)
             turned = Node(KEEP, (v_view,), F16, (cells, head, 1, slots), size)
-            flat = g.cont(g.new([turned, kq], head, u // slots, heads, slots), (head * heads, u, 1, 1))
+            mixed = g.new([turned, kq], head, u // slots, heads, slots)
+            flat = b.attended(g.cont(mixed, (head * heads, u, 1, 1)))
         g.expand(flat)
         return flat
 

@@ -187,7 +187,7 @@ def latent(
         nbytes = row_bytes(b.sizes.type_k, rank) * cells * streams
         copied = Node(KEEP, (v_view,), F16, (cells, rank, 1, streams), nbytes)
         kqv = g.new([copied, kq], rank, u // streams, heads, streams)
-        flat = g.cont(b.mm(out_weight, kqv), (value * heads, u, 1, 1))
+        flat = b.attended(g.cont(b.mm(out_weight, kqv), (value * heads, u, 1, 1)))
     g.expand(flat)
     return flat
 

@@ -110,7 +110,7 @@ class _Graph:
             assert inject is not None
             done = self._combined(layer, streams, hybrid.feed_forward(b, PLAIN, layer, cur), inject)
             streams = done
-            if b.probe:
+            if b.probe or b.pinned:
                 b.pins.append((done, b.device_of_layer(layer)))
         cur, _ = self._mixed(-1, "output_hc", streams)
         b.embed(cur)

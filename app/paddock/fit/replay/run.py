@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from paddock.fit import closed
+from paddock.fit.architectures import EQUAL_SEQUENCES
 from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes
 from paddock.fit.placement import HOST
@@ -70,6 +72,8 @@ _ROOMS = (
 )
 _BUILDERS: dict[str, Callable[[Build], None]] = {arch: room.build for room in _ROOMS for arch in room.GRAPHED}
 """Who builds the graph of each architecture."""
+_FEW = 32
+"""Below so many tokens llama.cpp hints a layer's norms to its device whatever -ngl says."""
 _EXPERTS = ("exps.weight", "exps.bias", "exps.scale")
 
 
@@ -89,28 +93,39 @@ def compute(
     shape: Shape, sizes: Sizes, levers: Levers, weights: Weights, target: Target | None = None
 ) -> closed.ComputeEstimate | None:
     """Replay one context, or None where its architecture's graph is not described. target: whom a draft works for."""
+    found = _peaks(shape, sizes, levers, weights, target)
+    if found is None:
+        return None
+    if levers.running and shape.architecture in EQUAL_SEQUENCES and sizes.slots > 1:
+        # a server reserves once more, for one sequence; its buffers keep what either needs
+        alone = _peaks(shape, replace(sizes, slots=1, streams=1, unified=True), levers, weights, target)
+        found = [max(pair) for pair in zip(found, alone or found, strict=True)]
+    by_device = dict(enumerate(found[:-1]))
+    by_device[HOST] = found[-1]
+    return closed.ComputeEstimate(by_device, replayed=True)
+
+
+def _peaks(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights, target: Target | None) -> list[int] | None:
     placement = weights.placement
     devices = len(placement.devices)
     try:
-        pinned = levers.running and placement.offloaded > shape.layers_all and devices > 1
+        few = min(sizes.context, sizes.ubatch) < _FEW
+        pinned = levers.running and (few or placement.offloaded > shape.layers_all)
         lost = _lost(shape, sizes, levers, weights, target)
         b = Build(shape, sizes, weights, lost=lost, pinned=pinned, target=target)
         _grow(b)
     except NotDescribedError:
         return None
     offload = next((i for i, d in enumerate(placement.devices) if d.offloads_ops), None) if levers.op_offload else None
-    found = plan.peaks(
+    return plan.peaks(
         b.g,
         devices,
         [*(d.align for d in placement.devices), 32],
         pipeline=closed.pipelined(levers, placement),
         offload=offload,
-        pins=b.pins if pinned else (),
+        pins=[*(b.pins if pinned else ()), *b.held] if levers.running else (),
         scratch=scratch.of(b, placement.devices),
     )
-    by_device = dict(enumerate(found[:-1]))
-    by_device[HOST] = found[-1]
-    return closed.ComputeEstimate(by_device, replayed=True)
 
 
 def _lost(shape: Shape, sizes: Sizes, levers: Levers, weights: Weights, target: Target | None) -> frozenset[str]:
@@ -155,5 +170,5 @@ def _misplaced(shape: Shape, sizes: Sizes, weights: Weights, lost: frozenset[str
     b = Build(shape, sizes, weights, lost=lost, probe=True, target=target)
     _grow(b)
     full = placement.offloaded > shape.layers_all
-    plan.assign(b.g, len(placement.devices), None, b.pins if b.u < 32 or full else ())
+    plan.assign(b.g, len(placement.devices), None, [*(b.pins if b.u < _FEW or full else ()), *b.held])
     return {kind for kind, node, layer in b.fused if node.device != b.device_of_layer(layer)}

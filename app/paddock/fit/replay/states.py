@@ -207,14 +207,10 @@ def plamo2(b: Build, s: States, layer: int, x: Tensor) -> Tensor:
     mixed = b.mm(b.lw(layer, "ssm_x.weight"), cur)
     row, rank = mixed.ne[0], max(64, shape.embedding // 16)
     gates = [
-        b.norm(
-            g.view(mixed, state, s.each, s.slots, size=4 * (row * (u - 1) + state)), b.lw(layer, f"ssm_{n}_norm.weight")
-        )
+        b.lnorm(layer, f"ssm_{n}_norm", g.view(mixed, state, s.each, s.slots, size=4 * (row * (u - 1) + state)))
         for n in "bc"
     ]
-    dt: Tensor = b.norm(
-        g.view(mixed, rank, s.each, s.slots, size=4 * (row * (u - 1) + rank)), b.lw(layer, "ssm_dt_norm.weight")
-    )
+    dt: Tensor = b.lnorm(layer, "ssm_dt_norm", g.view(mixed, rank, s.each, s.slots, size=4 * (row * (u - 1) + rank)))
     dt = _biased(b, b.mm(b.lw(layer, "ssm_dt.weight"), dt), b.lw(layer, "ssm_dt.bias"))
     decay, skip = b.lw(layer, "ssm_a"), b.lw(layer, "ssm_d")
     heads_x = g.view(cur, head, heads, s.each, s.slots)
