@@ -25,7 +25,9 @@ OTHERS = Others((CHROME, XORG), (Closing((CHROME,), Verdict.WONT_FIT, Verdict.TI
 
 
 def texts(widget: object) -> list[str]:
-    return [w.text() for w in widget.findChildren(QLabel) if w.text()]  # type: ignore[attr-defined]
+    """As written: a figure and its unit stand together on the screen."""
+    shown = [w.text() for w in widget.findChildren(QLabel) if w.text()]  # type: ignore[attr-defined]
+    return [text.replace("\u00a0", " ") for text in shown]
 
 
 def known(desk: Desk, others: Others, *fixes: object) -> None:
