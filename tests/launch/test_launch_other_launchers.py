@@ -203,3 +203,41 @@ def test_an_empty_paste_is_an_empty_plan() -> None:
 def test_a_quote_that_powershell_never_closes_is_said(text: str) -> None:
     with pytest.raises(AppError, match="never closed"):
         parse(text)
+
+
+LINE = parse("llama-server -m a.gguf -c 5").settings
+
+
+@pytest.mark.parametrize(("text", "prefix"), [
+    ('Start-Process -FilePath "C:\\llama\\llama-server.exe" -ArgumentList "-m","a.gguf","-c","5" -NoNewWindow', ()),
+    ('Start-Process "C:\\llama\\llama-server.exe" -ArgumentList "-m a.gguf -c 5" -Wait', ()),
+    ("screen -dmS llama ./llama-server -m a.gguf -c 5", ("screen", "-dmS", "llama")),
+    ('tmux new-session -d -s llm "./llama-server -m a.gguf -c 5"', ()),
+    ("me@host:~$ ./llama-server -m a.gguf -c 5", ()),
+    ("(venv) me@host:~/x$ ./llama-server -m a.gguf -c 5", ()),
+    ("```bash\nllama-server -m a.gguf \\\n  -c 5\n```", ()),
+    ("sudo docker run -p 8080:8080 ghcr.io/llama.cpp:server -m a.gguf -c 5 --port 8080", ()),
+    ("exec ./llama-server -m a.gguf -c 5", ()),
+    ("[Service]\nExecStart=/bin/bash -c \"exec /opt/llama-server -m a.gguf -c 5\"\n", ()),
+])
+def test_lines_as_they_are_found(text: str, prefix: tuple[str, ...]) -> None:
+    plan = read_line(text).without("port")
+    assert plan.settings == LINE
+    assert plan.prefix == prefix
+    assert "```" not in " ".join(plan.extra)
+
+
+def test_the_server_of_llama_cpp_python_is_understood_as_far_as_its_flags_go() -> None:
+    plan = parse("python -m llama_cpp.server --model a.gguf --n_gpu_layers 20 --n_ctx 5")
+    assert plan.prefix == ()
+    assert (plan.get("model"), plan.get("gpu-layers")) == ("a.gguf", "20")
+
+
+@pytest.mark.parametrize("text", [
+    "koboldcpp.exe --model a.gguf --contextsize 5 --gpulayers 20 --usecuda normal mmq --quantkv 1 --tensor_split 7 3",
+    "#!/bin/sh\ncd /opt\n./koboldcpp-linux-x64 --model a.gguf \\\n  --contextsize 5 --gpulayers 20 --quantkv 1 "
+    "--tensor_split 7 3\n",
+])
+def test_a_line_for_koboldcpp_becomes_llama_cpp_options(text: str) -> None:
+    assert settings(read_line(text)) == {"model": "a.gguf", "ctx-size": "5", "gpu-layers": "20", "cache-type-k": "q8_0",
+                                         "cache-type-v": "q8_0", "tensor-split": "7,3"}

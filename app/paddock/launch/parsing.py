@@ -12,7 +12,7 @@ from paddock.launch.batch import is_batch, read_batch
 from paddock.launch.catalogue import CATALOGUE, Option
 from paddock.launch.expanding import Variables, only_used
 from paddock.launch.model import Plan, Setting
-from paddock.launch.powershell import is_powershell, read_powershell
+from paddock.launch.powershell import START_PROCESS, is_powershell, read_powershell
 from paddock.launch.secret_reference import from_shell, is_key, shown_word
 from paddock.launch.words import Word, read_words
 
@@ -31,10 +31,16 @@ _WRAPPERS = frozenset((
     "systemd-run", "exec", "command", "env", "prlimit", "firejail", "bwrap", "gamemoderun", "prime-run", "xvfb-run",
     "unshare", "nsenter", "strace", "ltrace", "perf", "valgrind", "gdb",
 ))
+_PROCESS_FLAGS = frozenset(("-nonewwindow", "-wait", "-passthru", "-windowstyle", "-workingdirectory", "-verb",
+                            "-redirectstandardoutput", "-redirectstandarderror"))
 _SETTERS = ("export", "set", "declare")
 _CHATTER = frozenset(("echo", "printf", "Write-Host", "Write-Warning", "Write-Output", "Read-Host", "clear", "exit"))
 """Statements of scripts that ask llama.cpp for nothing."""
 _PROMPTS = ("$", "%", "❯", "➜")
+_PROMPT = re.compile(r"\([\w.-]+\)|[\w.-]+@[\w.-]+(?::\S*)?[$#%]")
+"""`(venv)` and `me@machine:~$`, which are copied along with a line."""
+_SESSIONS = ("tmux", "screen", "ssh", "wsl")
+"""Programs that take a whole command line as one word."""
 _BOOL_WORDS = frozenset(["on", "enabled", "true", "1", "off", "disabled", "false", "0", "auto", "-1"])
 
 
@@ -170,8 +176,10 @@ class _Line:
         if statement and self.variables.take(statement[0]):
             return
         words, redirections = _without_redirections(statement, self.variables)
-        if words and words[0] in _PROMPTS:
+        while words and (words[0] in _PROMPTS or _PROMPT.fullmatch(words[0])):
             words = words[1:]
+        if words and all(word.startswith("```") for word in words):
+            return
         if self.served and self.line_ended and words and looks_like_flag(words[0]):
             more, stray = read_settings(words)
             self.settings += more
@@ -218,8 +226,18 @@ class _Line:
             for statement, separator in _statements(read_words(words[2])):
                 self.statement(statement, separator)
             return True
-        if _base(words[0]) in containers.PROGRAMS:
-            return self.contained(words)
+        if words[0].lower() == START_PROCESS:
+            words = _of_process(words) or words
+        inner = next((at for at, word in enumerate(words[:4]) if _base(word) in containers.PROGRAMS), None)
+        if inner is not None and (inner == 0 or _base(words[0]) in _WRAPPERS):
+            self.extra.extend(words[:inner])
+            return self.contained(words[inner:])
+        if _base(words[0]) in _SESSIONS:
+            line = next((word for word in words if re.search(r"llama\S*\s+-", word)), None)
+            if line is not None:
+                for statement, separator in _statements(read_words(line)):
+                    self.statement(statement, separator)
+                return True
         at = _program_at(words)
         if at is None:
             return False
@@ -264,9 +282,31 @@ class _Line:
 
     def wrapper(self, words: list[str]) -> tuple[str, ...]:
         """The prefix without `env`, whose assignments join the environment."""
+        if words and words[0] in ("exec", "command"):
+            return self.wrapper(words[1:])  # words of the shell, no programs
+        if words and words[-1] == "-m" and _base(words[0]).startswith("python"):
+            return ()
         if len(words) > 1 and _base(words[0]) == "env" and not looks_like_flag(words[1]):
             return self.wrapper(self.assign(words[1:]))
         return tuple(words)
+
+
+def _of_process(words: Sequence[str]) -> list[str]:
+    """What `Start-Process PROGRAM -ArgumentList …` starts: words, or one text that holds them all."""
+    program, arguments, taking = "", [], "program"
+    for word in words[1:]:
+        name = word.lower()
+        if name in ("-filepath", "-argumentlist", "-args"):
+            taking = "program" if name == "-filepath" else "arguments"
+        elif taking == "program" and not looks_like_flag(word):
+            program, taking = word, ""
+        elif taking == "arguments" and name not in _PROCESS_FLAGS:
+            arguments.append(word)
+        else:
+            taking = ""
+    if len(arguments) == 1 and " " in arguments[0]:
+        arguments = [word.text for word in read_words(arguments[0]) if not word.operator]
+    return [program, *arguments] if program else []
 
 
 def _without_redirections(statement: Sequence[Word], variables: Variables) -> tuple[list[str], list[str]]:
@@ -295,6 +335,10 @@ def _program_at(words: Sequence[str]) -> int | None:
         return 0
     first_flag = next((at for at, word in enumerate(words) if looks_like_flag(word)), len(words))
     named = next((at for at, word in enumerate(words) if _PROGRAM.fullmatch(_base(word))), None)
+    following = words[named + 1] if named is not None and named + 1 < len(words) else ""
+    if named is not None and _base(words[named]) == "llama" and following not in _SUBCOMMANDS \
+            and _PROGRAM.fullmatch(_base(following)):
+        named += 1  # a name of a session, as in `screen -S llama llama-server`
     wrapped = _base(words[0]) in _WRAPPERS
     if named is not None and (named < first_flag or wrapped):
         return named

@@ -18,8 +18,10 @@ _CONTINUATION = re.compile(r"`[ \t]*(#[^\n]*)?\r?\n")
 _ASSIGNMENT = re.compile(r"\$(?:(env:)|(?:global|script|local):)?([A-Za-z_]\w*)[ \t]*(\+?=)[ \t]*", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{?(?:env:)?([A-Za-z_]\w*)\}?", re.IGNORECASE)
 _SPLAT = re.compile(r"@([A-Za-z_]\w*)")
+START_PROCESS = "start-process"
 _PROMPT = re.compile(r"PS [A-Za-z]:[^>\n]*> ")
-_START = re.compile(r"(?:\s|#(?!!)[^\n]*\n|<#.*?#>)*(?:PS [A-Za-z]:[^>\n]*> |\$(?:env:)?\w+\s*\+?=|&\s*[\"'$.\w])",
+_START = re.compile(r"(?:\s|#(?!!)[^\n]*\n|<#.*?#>)*"
+                    r"(?:PS [A-Za-z]:[^>\n]*> |\$(?:env:)?\w+\s*\+?=|&\s*[\"'$.\w]|Start-Process\s)",
                     re.IGNORECASE | re.DOTALL)
 
 
@@ -121,8 +123,12 @@ class _Reader:
             return True
         return False
 
+    def starts_process(self) -> bool:
+        """Start-Process takes lists: a comma there is between words."""
+        return bool(self.statement) and self.statement[0].marked.lower() == START_PROCESS
+
     def separator(self, char: str) -> None:
-        if char in " \t" or (char == "," and self.assigned is not None):
+        if char in " \t" or (char == "," and (self.assigned is not None or self.starts_process())):
             self.end_word()
             self.at += 1
         elif char in "\r\n;|>" or self.text.startswith("&&", self.at):

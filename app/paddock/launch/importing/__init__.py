@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from paddock.errors import AppError
 from paddock.launch.importing.imported import Form, Imported, shell_words, with_extra
-from paddock.launch.importing.kobold import KOBOLD
+from paddock.launch.importing.kobold import KOBOLD, KOBOLD_LINE
 from paddock.launch.importing.launcher import LAUNCHER
 from paddock.launch.importing.llama_swap import LLAMA_SWAP
 from paddock.launch.importing.lm_studio import LM_STUDIO
@@ -28,7 +28,7 @@ from paddock.text import Text
 __all__ = ["Imported", "import_plans", "read_line"]
 
 _FORMS: tuple[Form, ...] = (LM_STUDIO, LAUNCHER, KOBOLD, LLAMA_SWAP, WEBUI_MODELS, SYSTEMD, MODELFILE, WEBUI_FLAGS,
-                            PRESET)
+                            PRESET, KOBOLD_LINE)
 _FILE = re.compile(r"\s*(?:\[|\{|#|;|FROM\b|[\w.$\\ -]+:[ \t]*$)", re.MULTILINE)
 """How files begin and command lines do not."""
 
@@ -54,7 +54,8 @@ def read_line(text: str) -> Plan:
     AppError where a quotation mark is never closed or a file is damaged.
     """
     text = text.removeprefix("\ufeff")
-    form = next((form for form in _FORMS if _FILE.match(text) and form.recognise(text, "")), None)
+    file = _FILE.match(text) is not None
+    form = next((form for form in _FORMS if (file or form is KOBOLD_LINE) and form.recognise(text, "")), None)
     found = list(form.read(text)) if form is not None else []
     return _named(found[0].plan) if found else parse(text)
 

@@ -56,6 +56,26 @@ def shell_words(text: str) -> list[str]:
         raise AppError(Text("A quotation mark is never closed: {text}", text=text[:60]), why=str(error)) from error
 
 
+def arguments(words: Sequence[str], texts: Sequence[str] = ()) -> dict[str, Any]:
+    """A line for Python's argparse by its names: `--gpu-layers 20` is gpu_layers, a flag without a value is True.
+
+    `texts`: those whose value may look like a flag itself.
+    """
+    found: dict[str, Any] = {}
+    name = None
+    for word in words:
+        if name in texts and found[str(name)] is True:
+            found[str(name)] = word
+        elif word.startswith("--"):
+            name, _, value = word[2:].partition("=")
+            name = name.replace("-", "_")
+            found[name] = value or True
+        elif name is not None:
+            before = found[name]
+            found[name] = word if before is True else f"{before},{word}"
+    return found
+
+
 def written(value: Any) -> str:
     """A value of JSON or YAML as one word: whole numbers without a fraction."""
     if isinstance(value, bool):

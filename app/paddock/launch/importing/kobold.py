@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from paddock.errors import AppError
-from paddock.launch.importing.imported import Form, Imported, damaged, written
+from paddock.launch.importing.imported import Form, Imported, arguments, damaged, shell_words, written
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 
@@ -47,6 +48,37 @@ def _kobold(text: str) -> Iterator[Imported]:
         raise damaged("KoboldCpp", error) from error
     if not isinstance(found, dict):
         raise AppError(Text("These are no KoboldCpp settings: a JSON object is missing."))
+    yield Imported(_plan_of(found), None, "kcpps")
+
+
+def _is_line(text: str, hint: str) -> bool:
+    return re.search(r"(?:^|[\s/\\])koboldcpp[\w.-]*[\"']?\s+(?:\S+\s+)?--\w", text) is not None
+
+
+def _line(text: str) -> Iterator[Imported]:
+    """`koboldcpp --model … --contextsize …`: the same names as in the file."""
+    command = next(line for line in re.sub(r"[\\^`]\r?\n", " ", text).splitlines() if "koboldcpp" in line)
+    words = shell_words(command.replace("\\", "/"))
+    found = {key: _number(value) for key, value in arguments(words).items()}
+    if "tensorsplit" in found:
+        found["tensor_split"] = found.pop("tensorsplit")
+    for name in ("tensor_split", "lora", "ropeconfig", "ssl"):
+        if isinstance(found.get(name), str | int | float):
+            found[name] = [_number(part) for part in str(found[name]).split(",")]
+    yield Imported(_plan_of(found), None, "koboldcpp")
+
+
+def _number(text: Any) -> Any:
+    try:
+        return int(text) if isinstance(text, str) else text
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+
+def _plan_of(found: Mapping[str, Any]) -> Plan:
     plan = Plan()
     for key, option in _KOBOLD_PLAIN.items():
         value = found.get(key)
@@ -55,7 +87,7 @@ def _kobold(text: str) -> Iterator[Imported]:
     plan = _kobold_rest(plan, found)
     extra = tuple(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in found.items()
                   if key not in _KOBOLD_PLAIN and key not in _KOBOLD_OWN and _said(value))
-    yield Imported(replace(plan, extra=(*plan.extra, *extra)), None, "kcpps")
+    return replace(plan, extra=(*plan.extra, *extra))
 
 
 def _said(value: Any) -> bool:
@@ -109,4 +141,4 @@ def _kobold_rest(plan: Plan, found: Mapping[str, Any]) -> Plan:
     return plan
 
 
-KOBOLD = Form(_is_kobold, _kobold)
+KOBOLD, KOBOLD_LINE = Form(_is_kobold, _kobold), Form(_is_line, _line)

@@ -11,7 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 from paddock.errors import AppError
-from paddock.launch.importing.imported import Form, Imported, carried, kept, shell_words, with_extra, written
+from paddock.launch.importing.imported import (
+    Form,
+    Imported,
+    arguments,
+    carried,
+    kept,
+    shell_words,
+    with_extra,
+    written,
+)
 from paddock.launch.model import Plan
 from paddock.launch.parsing import read_settings
 from paddock.text import Text
@@ -44,24 +53,7 @@ def _is_flags(text: str, hint: str) -> bool:
 def _flags(text: str) -> Iterator[Imported]:
     lines = [line.strip() for line in text.splitlines()]
     words = shell_words(" ".join(line for line in lines if line and not line.startswith("#")).replace("\\ ", " "))
-    yield Imported(_plan(_arguments(words)), None, "text-generation-webui")
-
-
-def _arguments(words: list[str]) -> dict[str, Any]:
-    """argparse's names: `--gpu-layers 20` is gpu_layers, a flag without a value is True."""
-    found: dict[str, Any] = {}
-    name = None
-    for word in words:
-        if name == "extra_flags" and found["extra_flags"] is True:
-            found["extra_flags"] = word  # flags themselves, quoted as one word
-        elif word.startswith("--"):
-            name, _, value = word[2:].partition("=")
-            name = name.replace("-", "_")
-            found[name] = value or True
-        elif name is not None:
-            before = found[name]
-            found[name] = word if before is True else f"{before},{word}"
-    return found
+    yield Imported(_plan(arguments(words, ("extra_flags",))), None, "text-generation-webui")
 
 
 def _is_models(text: str, hint: str) -> bool:
