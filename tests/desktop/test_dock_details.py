@@ -19,7 +19,7 @@ from paddock.work.others import Others
 
 CHROME = Holder("chrome", (("CUDA0", int(1.2 * GIB)),), (41,))
 XORG = Holder("Xorg", (("CUDA0", 200 * MIB),), (7,))
-OTHERS = Others((CHROME, XORG), (Closing((CHROME,), Verdict.WONT_FIT, Verdict.TIGHT, Text("CUDA0 keeps 0.41 GiB free.")),
+OTHERS = Others((CHROME, XORG), (Closing((CHROME,), Verdict.WONT_FIT, Verdict.TIGHT, Text("Keeps 0.41 GiB.")),
                                  Closing((XORG,), Verdict.WONT_FIT, Verdict.WONT_FIT, Text("Short."))),
                 (("CUDA1", GIB),))
 

@@ -155,7 +155,7 @@ def test_the_weights_never_exceed_the_file_on_a_partly_offloaded_mapped_model() 
 def partly_offloaded(file: str, *more: str, host: int = 195, repack: int = 6, card: int = 202) -> dict[str, int]:
     """The host's and the card's weights of the sample model with 10 layers on a card: mapped, tied and rearranged."""
     lines = ("cmn common_get_device_memory_data: getting device memory data for initial parameters:",
-             "common_memory_breakdown_print: | memory breakdown [MiB] | total free self model context compute unaccounted |",
+             "common_memory_breakdown_print: | memory breakdown [MiB] | total free self model context compute rest |",
              f"common_memory_breakdown_print: |   - RPC0 (a card) | 24105 = 24105 + ( 228 = {card} + 9 + 16) + -228 |",
              f"common_memory_breakdown_print: |   - Host          |                 224 = {host} + 9 + 20           |",
              f"common_memory_breakdown_print: |   - CPU_REPACK    |                   6 = {repack} + 0 + 0           |",
