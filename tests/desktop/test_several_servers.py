@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 from paddock.desktop.attaching import Where, attach
 from paddock.desktop.dock import Dock
+from paddock.desktop.dock.verdict import verdict_of
 from paddock.desktop.opening import open_path, opens
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.attachdialog import AttachDialog
@@ -23,6 +24,7 @@ from paddock.desktop.pages.run.banner import message_of
 from paddock.desktop.state import Desk
 from paddock.desktop.window import MainWindow
 from paddock.errors import AppError
+from paddock.launch import Plan
 from paddock.server.model import Exit, State
 from paddock.server.router import RouterModel
 from paddock.text import Text
@@ -286,6 +288,7 @@ def test_a_watched_server_is_asked_nothing_and_says_why_there_is_no_log(page_of)
     assert not page.body.ask.input.isEnabled()
     assert "watched" in page.body.ask.input.placeholderText().lower()
     assert "keeps its log to itself" in page.body.log._count.full_text()
+    assert "where it was started" in page.body.log.view.nothing
     assert page.header.note.full_text().startswith("watched for")
 
 
@@ -347,6 +350,12 @@ def test_the_models_of_a_router_that_ended_or_is_watched_cannot_be_loaded(page_o
     watched = page_of(fake.busy_run(is_router=True, models=MODELS, read_only=True))
     for page in (ended, watched):
         assert not any(b.isEnabled() for b in buttons(page).values())
+
+
+def test_a_folder_of_models_is_no_missing_model(qtbot, planned: Desk) -> None:
+    with qtbot.waitSignal(planned.previewChanged):
+        planned.edit(Plan().with_("models-dir", "/models"))
+    assert verdict_of(planned)[1].startswith("Many models")
 
 
 def test_a_single_server_has_no_list_of_models(page_of) -> None:

@@ -31,6 +31,9 @@ def verdict_of(desk: Desk) -> tuple[Verdict, str, str]:
         return Verdict.CANT_TELL, tr("Looking for llama.cpp and reading this computer."), ""
     if not desk.model_path():
         usable = any(e.error is None for e in desk.engines)
+        if usable and (desk.plan.get("models-dir") or desk.plan.get("models-preset")):
+            return Verdict.CANT_TELL, tr("Many models, each loaded when it is asked for: none is judged here."), \
+                _held_by_others(desk)
         return Verdict.CANT_TELL, tr("No model chosen yet.") if usable else tr("No model and no engine chosen yet."), \
             _held_by_others(desk)
     if preview is None:

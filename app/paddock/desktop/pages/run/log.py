@@ -103,6 +103,8 @@ class LogView(QAbstractScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.nothing = ""
+        """Why there will be no line, where that is so."""
         self.lines = LogLines()
         self._anchor: int | None = None
         self._current: int | None = None
@@ -237,6 +239,7 @@ class LogView(QAbstractScrollArea):
             painter.setFont(theme().font("note"))
             painter.setPen(ink.role("text2"))
             text = tr("No line matches.") if self.lines.filtered else tr("The log is empty so far.")
+            text = self.nothing or text
             painter.drawText(self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), text)
             return
         painter.setFont(self.viewport().font())

@@ -69,6 +69,7 @@ class LogPane(QWidget):
     def start(self, path: str | Path | None, watched: bool = False) -> None:
         """A new log; `path` is the file that holds all of it. `watched`: somebody else's server, which tells no log."""
         self._watched = watched
+        self.view.nothing = tr("Its log is where it was started.") if watched else ""
         self._path = Path(path) if path else None
         self._file.setEnabled(self._path is not None)
         self.view.clear()
