@@ -126,6 +126,8 @@ def shots_of(window: Any, page: str) -> Iterator[tuple[str, Callable[[], object]
             for session_id in (4, 5):
                 widget.model.choose(session_id)
             yield "sessions-compare", lambda: widget.compare.isVisible()
+            widget.model.choose(3)
+            yield "sessions-many", lambda: widget.many.isVisible()
             widget.model.clear_choice()
             widget.show_item(5)
             yield "sessions-open", lambda: widget.open_id == 5

@@ -15,6 +15,7 @@ from paddock.desktop.demo import Summary, find_sample, report_text
 from paddock.desktop.pages.sessions import SessionsPage
 from paddock.desktop.pages.sessions.compare import Side, _cache_line, headline, interval, lines_of, speed_line
 from paddock.desktop.pages.sessions.detail import figures_of, setup_of
+from paddock.desktop.pages.sessions.manypane import rows_of
 from paddock.desktop.pages.sessions.memory import Compared, compare, main_device
 from paddock.desktop.pages.sessions.rows import (
     CHOOSE,
@@ -281,12 +282,27 @@ def test_two_chosen_sessions_stand_beside_each_other(qtbot, page: SessionsPage) 
     assert not page._right.isVisible()
 
 
-def test_a_third_choice_takes_the_place_of_the_first(page: SessionsPage) -> None:
+def test_three_sessions_and_more_stand_in_one_table(qtbot, page: SessionsPage) -> None:
     for session_id in (5, 4, 3):
         page.model.choose(session_id)
-    assert page.model.chosen == [3, 4]
+    assert page.model.chosen == [3, 4, 5]
+    qtbot.waitUntil(page.many.isVisible)
+    rows = {line.label: line for line in rows_of([side(i) for i in (3, 4, 5)])}
+    assert rows["Model"].texts == ("gpt-oss-20b", "Qwen3-30B-A3B-Instruct-2507", "Qwen3-30B-A3B-Instruct-2507")
+    assert rows["--cache-type-k"].texts == ("–", "q8_0", "–")
+    assert "--ctx-size" not in rows
+    assert len(rows["Generation, t/s"].best) >= 1
+    assert 1 not in rows["Generation, t/s"].best
+    assert [b.label for b in page.many.chart._boxes] == ["A", "B", "C"]
     page.model.choose(4)
-    assert page.model.chosen == [3]
+    assert page.model.chosen == [3, 5]
+    qtbot.waitUntil(page.compare.isVisible)
+
+
+def test_a_seventh_choice_takes_the_place_of_the_first(page: SessionsPage) -> None:
+    page.model._chosen = [1, 2, 3, 4, 5, 6]
+    page.model.choose(7)
+    assert page.model._chosen == [2, 3, 4, 5, 6, 7]
 
 
 def test_a_difference_is_tinted_only_beyond_chance() -> None:

@@ -17,6 +17,11 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
 
+def letter(number: int) -> str:
+    """A for 1, B for 2, …"""
+    return "ABCDEF"[number - 1]
+
+
 class Badge(QWidget):
     """The letter of a side on its colour."""
 
@@ -24,7 +29,7 @@ class Badge(QWidget):
         super().__init__(parent)
         self._number = number
         self.setFixedSize(theme().px(18), theme().px(18))
-        self.setAccessibleName("AB"[number - 1])
+        self.setAccessibleName(letter(number))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -33,14 +38,14 @@ class Badge(QWidget):
 
 
 def paint_badge(painter: QPainter, box: QRectF, number: int) -> None:
-    """A (1) or B (2) in a rounded square."""
+    """A (1), B (2), … in a rounded square."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(ink.data(number))
     painter.drawRoundedRect(box, 3, 3)
     painter.setPen(ink.on_data(number))
     painter.setFont(ink.caption(bold=True))
-    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), "AB"[number - 1])
+    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), letter(number))
 
 
 class ComparePane(QFrame):

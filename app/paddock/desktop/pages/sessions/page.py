@@ -15,6 +15,7 @@ from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.pages.sessions.compare import Side
 from paddock.desktop.pages.sessions.comparepane import ComparePane
 from paddock.desktop.pages.sessions.detail import SessionPane
+from paddock.desktop.pages.sessions.manypane import ManyPane
 from paddock.desktop.pages.sessions.rows import SPEEDS_SQL, SessionsModel
 from paddock.desktop.pages.sessions.trendpane import TrendPane
 from paddock.desktop.pages.sessions.view import SessionsView
@@ -95,15 +96,18 @@ class SessionsPage(QFrame):
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(1)
         self._splitter.addWidget(self._left)
-        self.compare = ComparePane()
-        self.compare.closed.connect(self.model.clear_choice)
-        for pane in (self.detail, self.compare):
-            pane.report_asked.connect(self.ask_report)
+        self.compare, self.many = ComparePane(), ManyPane()
+        self._beside: ComparePane | ManyPane = self.compare
+        for several in (self.compare, self.many):
+            several.closed.connect(self.model.clear_choice)
+            several.report_asked.connect(self.ask_report)
+        self.many.session_wanted.connect(self.open_session)
+        self.detail.report_asked.connect(self.ask_report)
         self.trends = TrendPane(self.desk)
         self.trends.closed.connect(self._close_trends)
         self.trends.session_wanted.connect(self.open_session)
         self._right = QStackedWidget()
-        for shown in (self.detail, self.compare, self.trends):
+        for shown in (self.detail, self.compare, self.many, self.trends):
             self._right.addWidget(shown)
         self._splitter.addWidget(self._right)
         self._splitter.setStretchFactor(0, 0)
@@ -171,34 +175,38 @@ class SessionsPage(QFrame):
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             self.view.selectionModel().setCurrentIndex(self.model.index(line, 0), flags)
 
-    # -- two sessions --------------------------------------------------------------------------------------------------
+    # -- several sessions ----------------------------------------------------------------------------------------------
 
     @Slot()
     def _choice_changed(self) -> None:
-        """Two chosen: read both and set them beside each other."""
+        """Two or more chosen: read them and set them beside each other."""
         chosen = self.model.chosen
         self._choice_bar.setVisible(bool(chosen))
-        self._choice_words.setText(tr("Choose one more to compare") if len(chosen) == 1 else tr("2 chosen to compare"))
+        self._choice_words.setText(tr("Choose one more to compare") if len(chosen) == 1 else
+                                   tr("{count} chosen to compare", count=len(chosen)))
         if len(chosen) < 2:
             self._compared = False
             self._arrange()
             return
         workspace = self.desk.workspace
 
-        def read() -> tuple[Side, Side]:
-            a, b = (Side(workspace.session(i), workspace.database.series(i)) for i in chosen)
-            return a, b
+        def read() -> list[Side]:
+            return [Side(workspace.session(i), workspace.database.series(i)) for i in chosen]
 
         if self._open_job is not None:
             self._open_job.cancel()
         self._open_job = bridge.run(read, self._sides_read, self.desk.failed.emit, self, name="compare")
-        self.progress.follow(self._open_job, tr("Reading both sessions"))
+        self.progress.follow(self._open_job, tr("Reading the sessions"))
 
-    def _sides_read(self, sides: tuple[Side, Side]) -> None:
+    def _sides_read(self, sides: list[Side]) -> None:
         if [s.detail.row.id for s in sides] == self.model.chosen:
             self._compared, self._trending = True, False
+            self._beside = self.compare if len(sides) == 2 else self.many
             self._arrange()
-            self.compare.show_sides(*sides)
+            if len(sides) == 2:
+                self.compare.show_sides(sides[0], sides[1])
+            else:
+                self.many.show_sides(sides)
 
     # -- one session ---------------------------------------------------------------------------------------------------
 
@@ -357,7 +365,7 @@ class SessionsPage(QFrame):
         compact = bool(self._compact)
         self._left.setVisible(not (compact and opened))
         self._right.setVisible(opened)
-        self._right.setCurrentWidget(self.trends if self._trending else self.compare if self._compared else self.detail)
+        self._right.setCurrentWidget(self.trends if self._trending else self._beside if self._compared else self.detail)
         self.back.setVisible(compact and opened)
         if opened and not compact:
             self._splitter.setSizes([theme().px(350), max(self.width() - theme().px(350), 400)])

@@ -21,6 +21,9 @@ CHOOSE, STATE, START, MODEL, PROFILE, ENGINE, DURATION, REQUESTS, SPEED = range(
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = ROW_ROLE + 1
 
+MOST = 6
+"""Sessions that can be compared at once."""
+
 SPEEDS_SQL = ("SELECT session_id, sum(generated_tokens) / sum(generated_tokens / generation_per_s) FROM request "
               "WHERE generation_per_s > 0 AND generated_tokens > 1 GROUP BY session_id")
 """Generated tokens over generation time: a mean over all requests by their length."""
@@ -105,16 +108,16 @@ class SessionsModel(FlatTable):
 
     @property
     def chosen(self) -> list[int]:
-        """Ids of the sessions to compare, the earlier first; two at most."""
+        """Ids of the sessions to compare, the earlier first; six at most."""
         order = {s.row.id: s.row.start for s in self._rows}
         return sorted(self._chosen, key=lambda i: order.get(i, ""))
 
     def choose(self, session_id: int) -> None:
-        """Take a session into the comparison, or out of it; a third one takes the place of the first."""
+        """Take a session into the comparison, or out of it; a seventh takes the place of the first."""
         if session_id in self._chosen:
             self._chosen.remove(session_id)
         else:
-            self._chosen = [*self._chosen[-1:], session_id]
+            self._chosen = [*self._chosen[1 - MOST:], session_id]
         self._choice_changed()
 
     def clear_choice(self) -> None:
@@ -127,7 +130,7 @@ class SessionsModel(FlatTable):
         self.choice_changed.emit()
 
     def side(self, session_id: int) -> int:
-        """1 for A, 2 for B, 0 for not chosen."""
+        """1 for A, 2 for B, …, 0 for not chosen."""
         chosen = self.chosen
         return chosen.index(session_id) + 1 if session_id in chosen else 0
 
@@ -181,8 +184,8 @@ class SessionsModel(FlatTable):
         if role == Qt.ItemDataRole.CheckStateRole:
             return Qt.CheckState.Checked if side else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return tr("chosen as {letter}", letter="AB"[side - 1]) if side else tr("not chosen")
-        return tr("Choose two to compare") if role == Qt.ItemDataRole.ToolTipRole else None
+            return tr("chosen as {letter}", letter="ABCDEF"[side - 1]) if side else tr("not chosen")
+        return tr("Choose two or more to compare") if role == Qt.ItemDataRole.ToolTipRole else None
 
     @staticmethod
     def text(shown: Shown, column: int) -> str:
