@@ -221,7 +221,7 @@ def test_the_pane_reads_ten_times_a_second_only_while_it_is_asked_to(qtbot, monk
     read, closed = threading.Semaphore(0), threading.Event()
 
     class Readings:
-        def __init__(self, machine: object, pids: object) -> None: ...
+        def __init__(self, machine: object, pids: object, files: object) -> None: ...
 
         def read(self) -> Any:
             read.release()
@@ -230,7 +230,7 @@ def test_the_pane_reads_ten_times_a_second_only_while_it_is_asked_to(qtbot, monk
         def close(self) -> None:
             closed.set()
 
-    monkeypatch.setattr("paddock.work.close_look.CloseLook.__init__.__defaults__", (Readings,))
+    monkeypatch.setattr("paddock.work.close_look.CloseLook.__init__.__defaults__", ((), Readings))
     pane = DevicesPane()
     qtbot.addWidget(pane)
     pane.start(run)

@@ -287,6 +287,11 @@ def test_more_threads_than_cores_are_offered_fewer() -> None:
     assert findings_of(life.view)[0].edits == (("threads", ("16",)),)
 
 
+def test_one_thread_is_not_asked_to_be_fewer() -> None:
+    life = started(sim.plan(threads=1)).live(replace(WRITE, host={"run_queue": 90.0}))
+    assert "(-t)" not in str(findings_of(life.view)[0].remedy)
+
+
 def test_an_idle_slot_full_of_an_old_conversation_is_not_nearly_full() -> None:
     full = SlotSample(0, False, "idle", 3, 8100.0, 8192.0, NAN, NAN, NAN, NAN, NAN)
     life = started().live(IDLE)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.hardware import Readings
@@ -25,9 +26,10 @@ class CloseLook:
     Times of the series are seconds since the start of the look.
     """
 
-    def __init__(self, machine: Machine, pids: Callable[[], Iterable[int]],
-                 make: Callable[[Machine, Callable[[], Iterable[int]]], Readings] = Readings) -> None:
-        self._machine, self._pids, self._make = machine, pids, make
+    def __init__(self, machine: Machine, pids: Callable[[], Iterable[int]], files: Sequence[Path] = (),
+                 make: Callable[..., Readings] = Readings) -> None:
+        """`files`: the model's, for its part in the page cache."""
+        self._machine, self._pids, self._files, self._make = machine, pids, files, make
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="close-look", daemon=True)
         self.series = Series(_KEPT)
@@ -43,7 +45,7 @@ class CloseLook:
             self._thread.join(5)
 
     def _run(self) -> None:
-        readings = self._make(self._machine, self._pids)
+        readings = self._make(self._machine, self._pids, files=self._files)
         begin = due = time.monotonic()
         try:
             while not self._over.is_set():

@@ -31,6 +31,8 @@ def threads_fighting(view: View) -> Finding | None:
     if fewer:
         remedy = Text("The plan asks for {threads} threads on {cores} cores: -t {cores} is often faster.",
                       threads=view.plan.threads, cores=cores)
+    elif view.plan.threads == 1:
+        remedy = Text("End the other work on this computer: the server asks for one core and does not have it.")
     else:
         remedy = Text("End the other work, or give the server fewer threads (-t) so that each has a core of its own.")
     return Finding("threads", Text("You are degraded: the server's threads wait for processor cores."), proof, remedy,

@@ -112,6 +112,7 @@ def depth_chart(series: Any, slots: int, past: Points, ceiling: tuple[float, flo
     now = _samples(series, slots)
     deepest = max([d for d, _ in (*now, *past)], default=0.0)
     top_x = max(512.0, 1.1 * deepest if limit is None else min(limit, max(1.1 * deepest, limit / 16)))
+    top_x = math.ceil(top_x / 512) * 512.0
     top_y = _round_up(max([s for _, s in (*now, *past[:200])], default=1.0))
     bound: list[tuple[float, float]] = []
     if ceiling is not None and ceiling[2]:

@@ -102,15 +102,12 @@ def _card_facts(r: DeviceReading) -> Facts:
     if not missing(r.pcie_generation) and not missing(r.pcie_width):
         link = tr("gen {generation} × {lanes}", generation=number_text(r.pcie_generation, 0),
                   lanes=number_text(r.pcie_width, 0))
-    traffic = tr("n/a")
-    if not missing(r.pcie_rx_bytes_per_s):
-        traffic = tr("in {received}, out {sent}", received=_rate(r.pcie_rx_bytes_per_s),
-                     sent=_rate(r.pcie_tx_bytes_per_s))
     return [(tr("GPU load"), _value(r.utilisation_pct, "%")),
             (tr("Memory controller"), _value(r.memory_utilisation_pct, "%")),
             (tr("Clock"), _value(r.sm_clock_mhz, "MHz")), (tr("Memory clock"), _value(r.memory_clock_mhz, "MHz")),
             (tr("Power"), _value(r.power_w, "W")), (tr("Temperature"), _value(r.temperature_c, "°C")),
-            (tr("Clocks held by"), throttle_words(r.throttle)), (tr("PCIe link"), link), (tr("PCIe traffic"), traffic)]
+            (tr("Clocks held by"), throttle_words(r.throttle)), (tr("PCIe link"), link),
+            (tr("PCIe in"), _rate(r.pcie_rx_bytes_per_s)), (tr("PCIe out"), _rate(r.pcie_tx_bytes_per_s))]
 
 
 def throttle_words(reasons: tuple[str, ...] | None) -> str:

@@ -82,7 +82,7 @@ class DeviceBlock(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(theme().px(12))
         self._grid.setVerticalSpacing(theme().px(2))
-        for i in (1, 3):
+        for i in (0, 2):
             self._grid.setColumnStretch(i, 1)
         self._cells: list[tuple[Label, Label]] = []
         head = row(self.name, self.title, gap=8)
@@ -98,7 +98,8 @@ class DeviceBlock(QWidget):
         self.cores.show_loads(device.cores)
         while len(self._cells) < len(device.facts):
             at = len(self._cells)
-            pair = Label("", "note", "text2"), Label("", "note", elide="end")
+            pair = Label("", "note", "text2", elide="end"), Label("", "note")
+            pair[1].setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             for i, cell in enumerate(pair):
                 self._grid.addWidget(cell, at // 2, at % 2 * 2 + i)
             self._cells.append(pair)
@@ -181,7 +182,9 @@ class DevicesPane(QFrame):
         if not on or self._run is None:
             return
         run = self._run
-        self._look = CloseLook(run.preview.machine, lambda: [run.pid] if run.pid else [])
+        model = run.preview.model
+        files = [shard.path for shard in model.shards] if model is not None else []
+        self._look = CloseLook(run.preview.machine, lambda: [run.pid] if run.pid else [], files)
         self._look.start()
         self.spark.follow(self._look.series, [d.name for d in run.preview.machine.devices])
         self.spark.show()
