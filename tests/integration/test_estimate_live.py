@@ -1,4 +1,4 @@
-"""The estimate against a running server: two RPC devices, the real model, fourteen sets of levers, to the 0.01 MiB."""
+"""The estimate against a running server: two RPC devices, the real model, fifteen sets of levers, to the 0.01 MiB."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ LEVERS = {
     "embeddings": "-c 2048 --embeddings -dev RPC0",
     "weights moved by a pattern": "-c 4096 -ot blk\\.[0-3]\\.ffn=CPU",
     "the processor alone": "-c 4096 -dev none",
+    "an open context, two slots apart": "-np 2 --no-kv-unified -ub 128",
 }
 
 
