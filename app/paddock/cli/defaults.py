@@ -16,18 +16,13 @@ from paddock.cli.profile_text import (
     setting_words,
     show_settings,
     shown_environment,
+    workspace_of,
 )
 from paddock.text import Text
 
 if TYPE_CHECKING:
     from paddock.launch.model import Plan
     from paddock.launch.use_cases import Suggestion, Wish
-
-
-def _workspace(options: Globals) -> Any:
-    from paddock.work import Workspace
-
-    return Workspace(options.data_dir, options.engine)
 
 
 _architecture = click.option("--architecture", default=None, metavar="NAME",
@@ -55,7 +50,7 @@ def show(options: Globals) -> int:
     """All of them."""
     from paddock.launch.layers import Layer, keys
 
-    store = _workspace(options).defaults
+    store = workspace_of(options).defaults
     found = [(name, plan) for name in (None, *store.architectures()) if keys(plan := store.load(name))]
     if options.json:
         document([{"architecture": name, **_plan_dict(plan)} for name, plan in found])
@@ -82,7 +77,7 @@ def set_(options: Globals, architecture: str | None, flags: tuple[str, ...]) -> 
     new = parse_argv(list(flags))
     if not flags:
         raise click.UsageError(str(Text("Name flags: paddock profiles defaults set -- FLAGS")))
-    store = _workspace(options).defaults
+    store = workspace_of(options).defaults
     store.save(replace(joined(new, store.load(architecture)), extra=new.extra), architecture)
     note(_saved(architecture))
     return 0
@@ -108,7 +103,7 @@ def unset(options: Globals, architecture: str | None, options_: tuple[str, ...],
 
     if bool(options_) == everything:
         raise click.UsageError(str(Text("Name options, or give --all.")))
-    store = _workspace(options).defaults
+    store = workspace_of(options).defaults
     plan = store.load(architecture)
     gone = {CATALOGUE.canonical(name) for name in options_}
     missing = gone - set(keys(plan))
@@ -127,7 +122,7 @@ def history(options: Globals, architecture: str | None) -> int:
     from paddock.launch import Plan
     from paddock.launch.comparing import changes
 
-    states = _workspace(options).defaults.history(architecture)
+    states = workspace_of(options).defaults.history(architecture)
     before = [plan for _, _, plan in states[1:]] + [Plan()]
     rows = [(number, stamp, changes(old, plan)) for (number, stamp, plan), old in zip(states, before, strict=False)]
     if options.json:
@@ -147,7 +142,7 @@ def history(options: Globals, architecture: str | None) -> int:
 @click.pass_obj
 def restore(options: Globals, architecture: str | None, state: int) -> int:
     """Make a saved state the current one; what is current now stays in the history."""
-    _workspace(options).defaults.restore(state, architecture)
+    workspace_of(options).defaults.restore(state, architecture)
     note(_saved(architecture))
     return 0
 
@@ -181,7 +176,7 @@ def suggest_(options: Globals, case: str, file: str | None, flags: tuple[str, ..
     from paddock.work.suggesting import suggestion
 
     chosen = use_case(case)
-    workspace = _workspace(options)
+    workspace = workspace_of(options)
     plan, _ = told(workspace.resolve(*target_and_flags(file, flags)))
     found = suggestion(workspace, chosen, plan)
     wanted = {CATALOGUE.canonical(option) for option in only} or None

@@ -9,15 +9,9 @@ import click
 
 from paddock.cli.arguments import Globals
 from paddock.cli.output import document, line, note, table
-from paddock.cli.profile_text import change_dict, change_name, profile_dict, show_changes
+from paddock.cli.profile_text import change_dict, change_name, profile_dict, show_changes, workspace_of
 from paddock.errors import AppError
 from paddock.text import Text
-
-
-def _workspace(options: Globals) -> Any:
-    from paddock.work import Workspace
-
-    return Workspace(options.data_dir, options.engine)
 
 
 @click.command("rename")
@@ -28,7 +22,7 @@ def rename(options: Globals, name: str, new: str) -> int:
     """Give a profile another name; its history goes with it."""
     from paddock.work.saving import clean_name
 
-    saved = _workspace(options).profiles.rename(name, clean_name(new))
+    saved = workspace_of(options).profiles.rename(name, clean_name(new))
     return _done(options, saved, Text("“{old}” is now “{name}”.", old=name, name=saved.name))
 
 
@@ -40,7 +34,7 @@ def duplicate(options: Globals, name: str, new: str | None) -> int:
     """Copy a profile, under a name of your choice or “… copy”; a name in use gets a number."""
     from paddock.work.saving import clean_name
 
-    saved = _workspace(options).profiles.duplicate(name, clean_name(new) if new is not None else None)
+    saved = workspace_of(options).profiles.duplicate(name, clean_name(new) if new is not None else None)
     return _done(options, saved, Text("Saved as “{name}”.", name=saved.name))
 
 
@@ -49,7 +43,7 @@ def duplicate(options: Globals, name: str, new: str | None) -> int:
 @click.pass_obj
 def delete(options: Globals, name: str) -> int:
     """Delete a profile; undelete brings it back."""
-    _workspace(options).profiles.delete(name)
+    workspace_of(options).profiles.delete(name)
     note(Text("Deleted “{name}”. To have it back: paddock profiles undelete NAME", name=name))
     return 0
 
@@ -59,7 +53,7 @@ def delete(options: Globals, name: str) -> int:
 @click.pass_obj
 def undelete(options: Globals, name: str | None) -> int:
     """Bring a deleted profile back; without a name, list those that can be."""
-    store = _workspace(options).profiles
+    store = workspace_of(options).profiles
     if name is not None:
         saved = store.undelete(name)
         return _done(options, saved, Text("“{name}” is back.", name=saved.name))
@@ -80,7 +74,7 @@ def history(options: Globals, name: str) -> int:
     """Every saved state of a profile, the newest first, with what each changed."""
     from paddock.launch.comparing import changes
 
-    states = _workspace(options).profiles.history(name)
+    states = workspace_of(options).profiles.history(name)
     rows = []
     for i, state in enumerate(states):
         before = next((s.profile for s in states[i + 1:] if s.profile is not None), None)
@@ -117,7 +111,7 @@ def _what(state: Any, before: Any, made: Any) -> Text | str:
 @click.pass_obj
 def restore(options: Globals, name: str, state: int) -> int:
     """Make a saved state of the history the current one; what is current now stays in the history."""
-    saved = _workspace(options).profiles.revert(name, state)
+    saved = workspace_of(options).profiles.revert(name, state)
     return _done(options, saved, Text("“{name}” is as it was in state {state}.", name=name, state=state))
 
 
@@ -132,16 +126,16 @@ def compare(options: Globals, name: str, other: str | None, state: int | None) -
 
     if (other is None) == (state is None):
         raise click.UsageError(str(Text("Name a second profile, or a state of the first with --state.")))
-    workspace = _workspace(options)
+    workspace = workspace_of(options)
     if other is not None:
         before, after, titles = _finished(workspace, name), _finished(workspace, other), (name, other)
     else:
         profile = workspace.profiles.load(name)
-        found = next((s for s in workspace.profiles.history(name) if s.number == state and s.profile is not None), None)
+        found = next((s.profile for s in workspace.profiles.history(name) if s.number == state), None)
         if found is None:
             raise AppError(Text("The profile “{name}” has no saved state {number}.", name=name, number=state),
                            hint=Text("`paddock profiles history NAME` lists them."))
-        before, after = found.profile.plan, profile.plan
+        before, after = found.plan, profile.plan
         titles = (str(Text("state {number}", number=state)), str(Text("now")))
     made = changes(before, after)
     if options.json:
@@ -172,8 +166,8 @@ def migrate(options: Globals, names: tuple[str, ...], everything: bool, dry_run:
     Says each step; what they were stays in their history."""
     if bool(names) == everything:
         raise click.UsageError(str(Text("Name profiles, or give --all.")))
-    workspace = _workspace(options)
-    told = []
+    workspace = workspace_of(options)
+    told: list[dict[str, Any]] = []
     for name in workspace.profiles.names() if everything else names:
         opened = workspace.open_profile(name)
         changed = opened.plan != opened.saved or opened.profile.notices != ()

@@ -1,4 +1,4 @@
-"""How a profile, its history and differences are said."""
+"""How a profile, its history and differences are said, and where they come from."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from paddock.cli.output import line, table
 from paddock.text import Text
 
 if TYPE_CHECKING:
+    from paddock.cli.arguments import Globals
     from paddock.launch.comparing import Change
     from paddock.launch.layers import Layer
     from paddock.launch.model import Plan, Setting
     from paddock.store import Profile
+    from paddock.work import Workspace
+
+
+def workspace_of(options: Globals) -> Workspace:
+    """The data folder and engine that the command was given."""
+    from paddock.work import Workspace
+
+    return Workspace(options.data_dir, options.engine)
 
 
 def profile_dict(p: Profile) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from paddock.cli.arguments import Globals
 from paddock.cli.estimate import FLAGS, target_and_flags
 from paddock.cli.output import document, facts, line, note, table, told
 from paddock.cli.profile_text import profile_dict as profile_dict
-from paddock.cli.profile_text import setting_dict, show_settings
+from paddock.cli.profile_text import setting_dict, show_settings, workspace_of
 from paddock.errors import AppError
 from paddock.launch.secret_reference import references
 from paddock.paths import as_typed
@@ -40,19 +40,13 @@ for _command in (profile_changes.rename, profile_changes.duplicate, profile_chan
     profiles.add_command(_command)
 
 
-def _workspace(options: Globals) -> Any:
-    from paddock.work import Workspace
-
-    return Workspace(options.data_dir, options.engine)
-
-
 @profiles.command("list")
 @click.option("--tag", default=None, help="Only those with this tag.")
 @click.option("--model", default=None, help="Only those whose model's file name holds this.")
 @click.pass_obj
 def list_(options: Globals, tag: str | None, model: str | None) -> int:
     """The names, with model and engine."""
-    store = _workspace(options).profiles
+    store = workspace_of(options).profiles
     found = [p for p in store.all() if (tag is None or tag in p.tags)
              and (model is None or model.casefold() in (p.plan.get("model") or "").casefold())]
     for _, error in store.problems:
@@ -76,7 +70,7 @@ def show(options: Globals, name: str) -> int:
     """One profile: its command line, notes, and where each value comes from."""
     from paddock.launch.layers import origins
 
-    workspace = _workspace(options)
+    workspace = workspace_of(options)
     opened = workspace.open_profile(name)
     profile: Profile = opened.profile
     found = origins(opened.layers, opened.saved, profile.plan)
@@ -130,7 +124,7 @@ def _given(notes: str | None, tags: tuple[str, ...], no_tags: bool, colour: str 
 def save(options: Globals, /, name: str, file: str | None, flags: tuple[str, ...], **details: Any) -> int:
     """Save FILE (or another profile) with these flags under a name. An existing profile of that name is replaced; what
     it was stays in its history, and notes, tags and colour stay unless given."""
-    workspace = _workspace(options)
+    workspace = workspace_of(options)
     plan, _ = told(workspace.resolve(*target_and_flags(file, flags)))
     _say(options, workspace.save_profile(name, plan, **_given(**details)))
     return 0
@@ -148,7 +142,7 @@ def edit(options: Globals, /, name: str, **details: Any) -> int:
     if not given:
         raise click.UsageError(str(Text("Nothing to change: give --notes, --tag, --no-tags, --colour, --keep-serving "
                                         "or --restarts.")))
-    store = _workspace(options).profiles
+    store = workspace_of(options).profiles
     _say(options, store.save(replace(store.load(name), **given)))
     return 0
 
@@ -167,7 +161,7 @@ def _say(options: Globals, profile: Profile) -> None:
 @click.pass_obj
 def export(options: Globals, name: str) -> int:
     """The profile as TOML, for another machine; no secret is in it."""
-    sys.stdout.write(_workspace(options).profiles.export(name))
+    sys.stdout.write(workspace_of(options).profiles.export(name))
     return 0
 
 
@@ -178,7 +172,7 @@ def export(options: Globals, name: str) -> int:
 def import_(options: Globals, name: str | None, file: str) -> int:
     """Take profiles from a file or stdin (-): our own TOML, a command line or launch script, KoboldCpp settings
     (.kcpps), a llama.cpp preset (.ini), a llama-swap file (.yaml), a systemd unit."""
-    workspace, file = _workspace(options), as_typed(file)
+    workspace, file = workspace_of(options), as_typed(file)
     saved = workspace.import_profiles(_read(file), name, "" if file == "-" else Path(file).name)
     for text in (text for profile in saved for text in profile.notices):
         note(text)
