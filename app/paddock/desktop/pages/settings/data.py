@@ -13,6 +13,7 @@ from paddock.desktop.pages.settings.parts import LABELS, line
 from paddock.desktop.parts.basic import Label, button, column, row
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.units import bytes_text
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -28,6 +29,12 @@ class DataSection(QWidget):
         self.days.setValue(settings.keep_sessions_days)
         self.days.setMinimumWidth(theme().px(112))
         self.days.valueChanged.connect(self._retained)
+        self.size = spin(tr("Most space for sessions, MiB"), 0, 1_000_000)
+        self.size.setSpecialValueText(tr("no limit"))
+        self.size.setSingleStep(256)
+        self.size.setValue(settings.keep_sessions_mib)
+        self.size.setMinimumWidth(theme().px(112))
+        self.size.valueChanged.connect(self._limited)
         root = desk.workspace.paths.root
         path = Label(str(root), "mono", elide="middle")
         show = button(tr("Show"), "folder", lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(root))),
@@ -46,9 +53,24 @@ class DataSection(QWidget):
         note = Label(promise, "note", "text2", wrap=True)
         note.setContentsMargins(theme().px(LABELS) + 16, 0, 0, 0)
         kept = line(tr("Keep sessions for"), self.days, note=tr("In days; older ones are removed at the start."))
-        self.setLayout(column(kept, made, note, gap=4))
+        room = line(tr("Space for sessions"), self.size, note=tr(
+            "In MiB, now {size}; the oldest make room at the start. What has a note or a tag always stays.",
+            size=bytes_text(self._used(), 0)))
+        self.setLayout(column(kept, room, made, note, gap=4))
+
+    def _used(self) -> int | None:
+        """The file's size is near enough here, and costs no look into the database."""
+        try:
+            return self._desk.workspace.paths.database.stat().st_size
+        except OSError:
+            return None
 
     @Slot(int)
     def _retained(self, days: int) -> None:
         self._desk.workspace.settings.keep_sessions_days = days
+        self._desk.save_settings()
+
+    @Slot(int)
+    def _limited(self, mib: int) -> None:
+        self._desk.workspace.settings.keep_sessions_mib = mib
         self._desk.save_settings()
