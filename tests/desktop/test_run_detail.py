@@ -198,8 +198,8 @@ def test_the_host_tells_cores_swap_page_cache_and_disk() -> None:
     host = devices_of(run, replace(reading_of(run), pressure=pressure), {})[-1]
     facts = dict(host.facts)
     assert host.cores == (10.0, 90.0)
-    assert (facts["Model in the page cache"], facts["Server reads from disk"]) == ("≈ 97 %", "2 MiB/s")
-    assert (facts["Threads that want to run"], facts["Stolen by the host"]) == ("5", "0 %")
+    assert (facts["Model in cache"], facts["Server reads"]) == ("≈ 97 %", "2 MiB/s")
+    assert (facts["Runnable threads"], facts["Stolen (steal)"]) == ("5", "0 %")
 
 
 def test_one_card_of_two_backends_is_shown_once() -> None:

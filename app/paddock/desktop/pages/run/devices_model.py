@@ -103,7 +103,7 @@ def _card_facts(r: DeviceReading) -> Facts:
         link = tr("gen {generation} × {lanes}", generation=number_text(r.pcie_generation, 0),
                   lanes=number_text(r.pcie_width, 0))
     return [(tr("GPU load"), _value(r.utilisation_pct, "%")),
-            (tr("Memory controller"), _value(r.memory_utilisation_pct, "%")),
+            (tr("Memory load"), _value(r.memory_utilisation_pct, "%")),
             (tr("Clock"), _value(r.sm_clock_mhz, "MHz")), (tr("Memory clock"), _value(r.memory_clock_mhz, "MHz")),
             (tr("Power"), _value(r.power_w, "W")), (tr("Temperature"), _value(r.temperature_c, "°C")),
             (tr("Clocks held by"), throttle_words(r.throttle)), (tr("PCIe link"), link),
@@ -139,19 +139,19 @@ def _host_facts(reading: Reading) -> Facts:
     cores = tr("n/a") if missing(reading.process_cpu_pct) else tr(
         "{cores} cores", cores=number_text(reading.process_cpu_pct / 100))
     rows: Facts = [(tr("CPU load"), _value(reading.cpu_pct, "%")), (tr("This server"), cores),
-                   (tr("Swap used"), tr("n/a") if missing(reading.swap_used_bytes) else
+                   (tr("Swap, all"), tr("n/a") if missing(reading.swap_used_bytes) else
                     bytes_text(reading.swap_used_bytes))]
     if p is None:
         return rows
     swapped = tr("n/a") if missing(p.process_swap_bytes) else bytes_text(p.process_swap_bytes)
     cached = tr("n/a") if missing(p.model_cached) else tr("≈ {percent}", percent=percent_text(p.model_cached))
-    return [*rows, (tr("Of it this server"), swapped),
-            (tr("Threads that want to run"), _value(p.run_queue, "").strip()),
-            (tr("Stolen by the host"), _value(p.steal_pct, "%")), (tr("Model in the page cache"), cached),
-            (tr("Server reads from disk"), _rate(p.process_read_bytes_per_s)),
-            (tr("Waits for a page"), tr("n/a") if missing(p.process_faults_per_s) else
-             tr("{count_per_s} a second", count_per_s=number_text(p.process_faults_per_s, 0))),
-            (tr("All disks read"), _rate(p.disk_read_bytes_per_s))]
+    return [*rows, (tr("Swap, server"), swapped),
+            (tr("Runnable threads"), _value(p.run_queue, "").strip()),
+            (tr("Stolen (steal)"), _value(p.steal_pct, "%")), (tr("Model in cache"), cached),
+            (tr("Server reads"), _rate(p.process_read_bytes_per_s)),
+            (tr("Page waits"), tr("n/a") if missing(p.process_faults_per_s) else
+             tr("{faults}/s", faults=number_text(p.process_faults_per_s, 0))),
+            (tr("Disks read"), _rate(p.disk_read_bytes_per_s))]
 
 
 def jump_words(jumps: Sequence[Jump], most: int = 5) -> str:
