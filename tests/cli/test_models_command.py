@@ -170,9 +170,10 @@ def test_what_goes_with_a_model_is_told_and_the_persons_word_remembered(ask: Ask
     folder = tmp_path / "data" / "models"
     path = make.write(folder / "gemma-Q8_0.gguf", *make.llama())
     mine = make.write(folder / "mmproj-F16.gguf", {"general.architecture": "clip", "clip.vision.projection_dim": 64})
-    found = {"chosen": str(mine), "by_person": False, "options": [str(mine)]}
+    own = {"own_layers": 0, "own_chosen": False}
+    found = {"chosen": str(mine), "by_person": False, "options": [str(mine)], **own}
     assert ask("pair", str(path)) == (0, {
-        "model": str(path), "projector": found, "draft": {"chosen": None, "by_person": False, "options": []}})
+        "model": str(path), "projector": found, "draft": {"chosen": None, "by_person": False, "options": [], **own}})
     assert ask("pair", str(path), "--projector", "none")[1]["projector"] == {
         **found, "chosen": None, "by_person": True}
     assert ask("pair", str(path))[1]["projector"]["by_person"]

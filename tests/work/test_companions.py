@@ -70,6 +70,30 @@ def test_a_chosen_draft_comes_with_its_type_and_is_never_taken_unasked(workspace
     assert companions.companions(workspace, entries[0], entries).draft.chosen == entries[1]
 
 
+def test_a_models_own_prediction_layers_can_draft_for_it(workspace: Workspace, tmp_path: Path) -> None:
+    path = model(tmp_path / "m" / "glm.gguf", 4, **{"llama.nextn_predict_layers": 1})
+    read = workspace.read_model(path)
+    entry = Entry(path, "", read)
+    assert companions.companions(workspace, entry, [entry]).draft.own_layers == 1
+    assert workspace.plan_for(path).find("spec-type") is None
+    companions.choose(workspace, read, "draft", "mtp")
+    assert workspace.plan_for(path).get("spec-type") == "draft-mtp"
+    assert companions.companions(workspace, entry, [entry]).draft.own_chosen
+    companions.choose(workspace, read, "draft", "")
+    assert workspace.plan_for(path).find("spec-type") is None
+
+
+def test_a_file_with_prediction_layers_alone_is_a_draft_of_that_type(workspace: Workspace, tmp_path: Path) -> None:
+    keys, tensors = make.llama(4)
+    own = [t for t in tensors if not t.name.startswith("blk.") or t.name.startswith("blk.3.")]
+    side = make.write(tmp_path / "m" / "side.gguf", keys | {"llama.nextn_predict_layers": 1}, own)
+    path = model(tmp_path / "m" / "glm.gguf", 4)
+    assert workspace.read_model(side).kind == "draft"
+    companions.choose(workspace, workspace.read_model(path), "draft", str(side))
+    plan = workspace.plan_for(path)
+    assert (plan.get("spec-draft-model"), plan.get("spec-type")) == (str(side), "draft-mtp")
+
+
 def test_the_word_changes_the_plan_that_the_model_is_opened_with(workspace: Workspace, tmp_path: Path) -> None:
     path = model(tmp_path / "m" / "gemma-Q8_0.gguf")
     mine = projector(tmp_path / "m" / "mmproj-F16.gguf")

@@ -100,7 +100,7 @@ def as_dict(entry: Entry) -> dict[str, Any]:
 @models.command()
 @click.argument("file", type=click.Path())
 @click.option("--projector", help="A projector's file, none, or auto (decide by the files).")
-@click.option("--draft", help="A draft model's file, or none.")
+@click.option("--draft", help="A draft model's file, mtp (the model's own prediction layers), or none.")
 @click.pass_obj
 def pair(options: Globals, file: str, projector: str | None, draft: str | None) -> int:
     """What goes with a model. Without options: what was found; with them: your word, remembered for that model."""
@@ -121,6 +121,7 @@ def pair(options: Globals, file: str, projector: str | None, draft: str | None) 
         return 0
     for kind, pairing in (("projector", found.projector), ("draft", found.draft)):
         chosen = pairing.chosen.path if pairing.chosen is not None else Text("none")
+        chosen = Text("its own prediction layers (MTP)") if pairing.own_chosen else chosen
         line(f"{kind}: {chosen}" + (f" ({Text('your choice')})" if pairing.by_person else ""))
         for option in pairing.options:
             line(f"  {option.path}")
@@ -129,11 +130,12 @@ def pair(options: Globals, file: str, projector: str | None, draft: str | None) 
 
 def _word(workspace: Workspace, word: str) -> str | None:
     """A path that can be read; "" for none; None for auto."""
-    if word.lower() in ("auto", "none"):
-        return None if word.lower() == "auto" else ""
+    if word.lower() in ("auto", "none", "mtp"):
+        return {"auto": None, "none": "", "mtp": "mtp"}[word.lower()]
     return str(workspace.read_model(word).path)
 
 
 def _paired(pairing: Pairing) -> dict[str, Any]:
     return {"chosen": str(pairing.chosen.path) if pairing.chosen is not None else None, "by_person": pairing.by_person,
-            "options": [str(e.path) for e in pairing.options]}
+            "options": [str(e.path) for e in pairing.options], "own_layers": pairing.own_layers,
+            "own_chosen": pairing.own_chosen}

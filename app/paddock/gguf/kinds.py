@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.gguf.architectures import DRAFT, EMBEDDING
-from paddock.gguf.layers import whole
+from paddock.gguf.layers import block_of, whole
 from paddock.gguf.model import Kind
 
 POOLING = ("none", "mean", "cls", "last", "rank")
@@ -18,7 +18,7 @@ _BY_TYPE = {"mmproj": Kind.PROJECTOR, "clip-vision": Kind.PROJECTOR, "adapter": 
             "imatrix": Kind.IMATRIX, "vocab": Kind.VOCAB}
 _SCORE_HEADS = frozenset({"cls.weight", "cls.output.weight"})
 _PROJECTOR_NAME = re.compile(r"mmproj", re.IGNORECASE)
-_DRAFT_NAME = re.compile(r"(?:^|[-_. ])(?:draft|drafter|eagle3?|assistant)(?:[-_. ]|$)", re.IGNORECASE)
+_DRAFT_NAME = re.compile(r"(?:^|[-_. ])(?:draft|drafter|eagle3?|assistant|mtp)(?:[-_. ]|$)", re.IGNORECASE)
 _RERANKER_NAME = re.compile(r"re-?rank", re.IGNORECASE)
 _EMBEDDING_NAME = re.compile(r"(?:^|[-_. ])(?:embed|embedding|embeddings)(?:[-_. ]|\d|$)", re.IGNORECASE)
 
@@ -27,6 +27,15 @@ def pooling(architecture: str | None, metadata: Mapping[str, Any]) -> str | None
     """The pooling that the file asks for, in llama.cpp's word, or None."""
     number = whole(metadata.get(f"{architecture}.pooling_type"))
     return POOLING[number] if number is not None and 0 <= number < len(POOLING) else None
+
+
+def only_prediction_layers(architecture: str | None, metadata: Mapping[str, Any],
+                           tensor_names: frozenset[str]) -> bool:
+    """Whether the file has the layers that predict further tokens (MTP) and none of the model's own: a sidecar."""
+    own = whole(metadata.get(f"{architecture}.nextn_predict_layers")) or 0
+    layers = whole(metadata.get(f"{architecture}.block_count")) or 0
+    blocks = {block[0] for name in tensor_names if (block := block_of(name)) is not None}
+    return own > 0 and bool(blocks) and layers >= own and min(blocks) >= layers - own and layers > own
 
 
 def kind_of(path: Path, architecture: str | None, metadata: Mapping[str, Any], tensor_names: frozenset[str]) -> Kind:
@@ -58,6 +67,8 @@ def _declared(architecture: str | None, metadata: Mapping[str, Any], tensor_name
         return Kind.IMATRIX
     if architecture is not None and (architecture in DRAFT or architecture.endswith("-assistant")):
         return Kind.DRAFT
+    if only_prediction_layers(architecture, metadata, tensor_names):
+        return Kind.DRAFT
     if not tensor_names and "tokenizer.ggml.tokens" in metadata and (whole(metadata.get("split.count")) or 1) <= 1:
         return Kind.VOCAB
     return None
@@ -65,8 +76,6 @@ def _declared(architecture: str | None, metadata: Mapping[str, Any], tensor_name
 
 def kind_by_name(name: str) -> Kind:
     """The kind as far as a file's name tells, for files that are not here to be read."""
-    if name.lower().startswith("mtp-"):
-        return Kind.DRAFT
     return _by_name(Path(name), None, {})
 
 

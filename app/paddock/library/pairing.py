@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paddock.gguf import Kind, ModelFile
+from paddock.gguf.kinds import only_prediction_layers
 from paddock.gguf.layers import projection_widths
 from paddock.gguf.splits import plain_stem
 from paddock.library.model import Entry
@@ -17,6 +18,8 @@ _SAYS_NOTHING = re.compile(
     r"ud|it|instruct|chat")
 """Words of file names that do not tell one model from another."""
 _SEPARATORS = re.compile(r"[^a-z0-9.]+|\.(?!\d)")
+OWN_LAYERS = "mtp"
+"""The person's word for a draft that is the model's own prediction layers."""
 SMALLER = 8
 """A model that was not made as a draft should be smaller by this factor at least."""
 MOST_APART = 128
@@ -36,6 +39,9 @@ class Pairing:
     by_person: bool = False
     lost: Path | None = None
     """The file that the person chose, if it is gone."""
+    own_layers: int = 0
+    """Of a draft: layers of the model itself that predict further tokens (MTP); they draft without another file."""
+    own_chosen: bool = False
 
 
 def projector_for(entry: Entry, entries: Iterable[Entry]) -> Entry | None:
@@ -56,7 +62,12 @@ def projector_pairing(entry: Entry, entries: Iterable[Entry], word: str | None =
 def draft_pairing(entry: Entry, entries: Iterable[Entry], word: str | None = None) -> Pairing:
     """Models that could draft for this one. None is taken by itself: whether one pays has to be measured."""
     known = list(entries)
-    return _with_word(tuple(drafts_for(entry.model, known)) if entry.model is not None else (), None, word, known)
+    if entry.model is None:
+        return Pairing()
+    options, own = tuple(drafts_for(entry.model, known)), entry.model.facts.nextn_layers
+    if word == OWN_LAYERS:
+        return Pairing(options, None, True, own_layers=own, own_chosen=own > 0)
+    return replace(_with_word(options, None, word, known), own_layers=own)
 
 
 def drafts_for(model: ModelFile, entries: Iterable[Entry]) -> list[Entry]:
@@ -75,6 +86,8 @@ def drafts_for(model: ModelFile, entries: Iterable[Entry]) -> list[Entry]:
 
 def draft_type(draft: ModelFile) -> str:
     """llama.cpp's --spec-type for a draft of this kind."""
+    if only_prediction_layers(draft.architecture, draft.metadata, frozenset(draft.by_name)):
+        return "draft-mtp"
     return {"eagle3": "draft-eagle3", "dflash": "draft-dflash"}.get(draft.architecture or "", "draft-simple")
 
 

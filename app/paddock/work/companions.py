@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from paddock.errors import AppError
 from paddock.launch import Plan
 from paddock.library import Entry, Pairing, draft_pairing, projector_pairing
-from paddock.library.pairing import draft_type
+from paddock.library.pairing import OWN_LAYERS, draft_type
 
 if TYPE_CHECKING:
     from paddock.gguf import ModelFile
@@ -39,7 +39,8 @@ def companions(workspace: Workspace, entry: Entry, entries: Sequence[Entry]) -> 
 
 
 def choose(workspace: Workspace, model: ModelFile, kind: str, path: str | None) -> None:
-    """Remember the person's word for a model: a path, "" for none on purpose, None to decide by metadata again.
+    """Remember the person's word for a model: a path, "" for none on purpose, None to decide by metadata again;
+    for a draft also `OWN_LAYERS`, the model's own.
 
     `kind`: "projector" or "draft". The working plan of the model, if there is one, is changed too, so that the word
     holds at the next opening. Raises AppError when it cannot be saved.
@@ -58,6 +59,8 @@ def choose(workspace: Workspace, model: ModelFile, kind: str, path: str | None) 
 
 def _with(workspace: Workspace, plan: Plan, kind: str, path: str | None) -> Plan:
     option = OPTIONS[kind]
+    if kind == "draft" and path == OWN_LAYERS:
+        return plan.without(option).with_("spec-type", "draft-mtp")
     if path:
         return plan.with_(option, path) if kind == "projector" else _with_draft(workspace, plan, path)
     return plan.without(option, "spec-type") if kind == "draft" else plan.without(option)
@@ -68,7 +71,9 @@ def with_companions(workspace: Workspace, plan: Plan, model: ModelFile) -> Plan:
     identity = model.identity
     settings = workspace.settings
     draft = settings.draft_of.get(identity)
-    if draft and plan.find("spec-draft-model") is None and Path(draft).is_file():
+    if draft == OWN_LAYERS and model.facts.nextn_layers and plan.find("spec-type") is None:
+        plan = plan.with_("spec-type", "draft-mtp")
+    elif draft and plan.find("spec-draft-model") is None and Path(draft).is_file():
         plan = _with_draft(workspace, plan, draft)
     if plan.find("mmproj") is not None:
         return plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSignalBlocker, Signal
@@ -15,6 +14,7 @@ from paddock.desktop.parts.blocks import section
 from paddock.desktop.tr import tr
 from paddock.gguf.model import Kind
 from paddock.library import Entry, Pairing
+from paddock.library.pairing import OWN_LAYERS
 from paddock.units import bytes_text
 from paddock.work import companions
 
@@ -70,12 +70,14 @@ class CompanionsBox(QWidget):
 
     def _fill(self, kind: str, pairing: Pairing) -> bool:
         """Whether there is anything to choose."""
-        box, there = self.boxes[kind], bool(pairing.options or pairing.by_person)
+        box, there = self.boxes[kind], bool(pairing.options or pairing.by_person or pairing.own_layers)
         with QSignalBlocker(box):
             box.clear()
             if kind == "projector":
                 box.addItem(self._auto_words(pairing), _AUTO)
             box.addItem(tr("None"), _NONE)
+            if pairing.own_layers:
+                box.addItem(tr("Its own prediction layers (MTP)"), OWN_LAYERS)
             for entry in pairing.options:
                 box.addItem(f"{entry.path.name} · {bytes_text(entry.size_bytes)}", str(entry.path))
             if pairing.lost is not None:
@@ -92,6 +94,8 @@ class CompanionsBox(QWidget):
     def _current(kind: str, pairing: Pairing) -> str:
         if pairing.lost is not None:
             return str(pairing.lost)
+        if pairing.own_chosen:
+            return OWN_LAYERS
         if pairing.by_person:
             return str(pairing.chosen.path) if pairing.chosen is not None else _NONE
         return _AUTO if kind == "projector" else _NONE
@@ -111,6 +115,8 @@ class CompanionsBox(QWidget):
         if pairing.by_person:
             return tr("Your choice, remembered for this model.")
         if kind == "draft":
+            if pairing.own_layers and not pairing.options:
+                return tr("This model can draft for itself. Whether it is faster has to be tried.")
             return tr("Same vocabulary, much smaller. Whether it is faster has to be tried.")
         if pairing.chosen is None:
             return tr("The files do not tell which projector is meant: choose one to use images with this model.")
@@ -126,7 +132,7 @@ class CompanionsBox(QWidget):
             if not word:
                 self._again()
                 return
-        self.decide(kind, None if word == _AUTO else str(Path(word)) if word else "")
+        self.decide(kind, None if word == _AUTO else str(word))
 
     def decide(self, kind: str, word: str | None) -> None:
         """The person's word: a path, "" for none, None to decide by the files."""
