@@ -15,8 +15,8 @@ from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.textfigures import text_figures_of
 from paddock.desktop.plots import Setup
 from paddock.desktop.state import Desk
+from paddock.session.columns import sample_columns
 from paddock.session.model import Request
-from paddock.session.recorder import sample_columns
 
 
 def recorder(rate: float = 12.34, fill: float = 0.2285, prompt: float = 59_907.0, idle: bool = True) -> Any:

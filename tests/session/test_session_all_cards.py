@@ -9,7 +9,8 @@ import pytest
 
 from paddock.hardware.model import DeviceReading, Reading
 from paddock.server.model import LogLine
-from paddock.session.recorder import Recorder, reading_columns
+from paddock.session.columns import reading_columns
+from paddock.session.recorder import Recorder
 
 NAN = math.nan
 

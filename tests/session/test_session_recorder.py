@@ -11,8 +11,9 @@ import pytest
 from paddock.hardware import DeviceReading, Reading
 from paddock.server import Diagnosis, Exit, LogLine, State
 from paddock.session import Event, Recorder, Request, Sample
+from paddock.session.columns import sample_columns
 from paddock.session.rates import SlotRates, slot_sample
-from paddock.session.recorder import Row, sample_columns
+from paddock.session.recorder import Row
 from paddock.text import Text
 
 NAN = math.nan

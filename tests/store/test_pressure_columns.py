@@ -12,8 +12,8 @@ import pytest
 
 from paddock.hardware.model import DeviceReading, Reading
 from paddock.hardware.pressure import HostPressure
+from paddock.session.columns import sample_columns
 from paddock.session.model import Sample
-from paddock.session.recorder import sample_columns
 from paddock.store import Database, SessionStart
 from paddock.store.schema import migrations, statements
 

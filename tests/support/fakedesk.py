@@ -21,8 +21,9 @@ from paddock.library.model import Entry
 from paddock.paths import DataPaths
 from paddock.server.model import Diagnosis, Exit, LogLine, Progress, State
 from paddock.session import Series
+from paddock.session.columns import sample_columns
 from paddock.session.model import Event, Request, Sample, SlotSample
-from paddock.session.recorder import Snapshot, sample_columns
+from paddock.session.recorder import Snapshot
 from paddock.store.defaults import Defaults
 from paddock.store.profiles import Profile, Profiles
 from paddock.store.rows import SessionDetail, SessionRow

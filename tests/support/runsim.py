@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.hardware.model import DeviceReading, Reading
+from paddock.session.columns import sample_columns
 from paddock.session.detectors import Expectation, View
 from paddock.session.memory import ActualMemory, Buffer
 from paddock.session.model import Event, Request, Sample, SlotSample
 from paddock.session.proxy.record import Exchange
-from paddock.session.recorder import sample_columns
 from paddock.session.series import Series
 
 NAN = math.nan

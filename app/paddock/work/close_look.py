@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddock.hardware import Readings
 from paddock.session import Series
-from paddock.session.recorder import reading_columns
+from paddock.session.columns import reading_columns
 
 if TYPE_CHECKING:
     from paddock.hardware import Machine, Reading
