@@ -177,9 +177,9 @@ def test_what_a_server_holds_on_all_cards_is_the_sum_of_them() -> None:
     reading = reading_of(run)
     both = replace(reading, devices=tuple(replace(d, process_bytes=size * GIB) for d, size in zip(
         reading.devices, (16.0, 4.0), strict=True)))
-    assert dict(devices_of(run, both, {})[-1].facts)["This server on all cards"] == "20.00 GiB"
+    assert dict(devices_of(run, both, {})[-1].facts)["On all cards"] == "20.00 GiB"
     one_unknown = replace(both, devices=(both.devices[0], replace(both.devices[1], process_bytes=NAN)))
-    assert "This server on all cards" not in dict(devices_of(run, one_unknown, {})[-1].facts)
+    assert "On all cards" not in dict(devices_of(run, one_unknown, {})[-1].facts)
 
 
 def test_missing_readings_are_not_there_and_reasons_are_words() -> None:

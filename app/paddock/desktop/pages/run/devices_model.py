@@ -177,5 +177,5 @@ def devices_of(run: Any, reading: Reading | None, peaks: Mapping[str, Any]) -> l
     host = host_of(run, reading, peaks.get("Host"))
     together = reading.process_device_bytes
     if len(cards) > 1 and not missing(together):
-        host = replace(host, facts=[(tr("This server on all cards"), bytes_text(together)), *host.facts])
+        host = replace(host, facts=[(tr("On all cards"), bytes_text(together)), *host.facts])
     return [*cards, host]
