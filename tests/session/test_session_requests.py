@@ -218,3 +218,29 @@ def test_without_log_and_slots_the_counters_still_tell_that_something_ran() -> N
 def test_a_short_or_cached_prompt_tells_no_speed() -> None:
     assert not Request(1, 1, 0, 0.0, prompt_per_s=34.6, evaluated_tokens=1).prompt_rate_means_something
     assert Request(1, 1, 0, 0.0, prompt_per_s=251.0, evaluated_tokens=1002).prompt_rate_means_something
+
+
+def test_the_projectors_time_goes_to_the_request_that_waits_for_it() -> None:
+    slot = "slot update_slots: id  {} | task {} | "
+    text = ("0.01.000.000 I " + slot.format(0, 7) + "processing task, is_child = 0",
+            "0.01.000.000 I " + slot.format(1, 8) + "processing task, is_child = 0",
+            "0.01.100.000 I " + slot.format(0, 7) + "encoding mtmd batch from idx = 4, n_chunks = 2",
+            "0.01.900.000 I image decoded (batch 1/2) in 50 ms",
+            "0.01.950.000 I image decoded (batch 2/2) in 40 ms",
+            "0.02.000.000 I image decoded (batch 1/1) in 45 ms",
+            "0.02.100.000 I " + slot.format(1, 8) + "encoding mtmd batch from idx = 4, n_chunks = 1",
+            "0.02.300.000 I audio decoded (batch 1/1) in 20 ms",
+            "0.02.400.000 I " + slot.format(0, 7) + "encoding mtmd batch from idx = 90, n_chunks = 1",
+            "0.02.500.000 I image decoded (batch 1/1) in 10 ms")
+    rows = follow(RequestTracker(), [LogLine(1000.0 + i, line) for i, line in enumerate(text)])
+    assert rows[1].image_ms == pytest.approx(750.0 + 90.0)
+    assert rows[2].image_ms == pytest.approx(180.0)
+
+
+def test_an_older_builds_projector_line_counts_for_the_only_request() -> None:
+    head = "slot launch_slot_: id  0 | task 7 | processing task, is_child = 0"
+    rows = follow(RequestTracker(), [LogLine(1.0, head), LogLine(2.0, "image slice encoded in 321 ms")])
+    assert rows[1].image_ms == 321.0
+    both = [LogLine(1.0, head), LogLine(1.1, head.replace("id  0 | task 7", "id  1 | task 8")),
+            LogLine(2.0, "image slice encoded in 321 ms")]
+    assert all(r.image_ms is None for r in follow(RequestTracker(), both).values())

@@ -30,7 +30,7 @@ class Fact:
 
     kind → values: launch(child) · total(tokens) · cached(tokens) · progress(done, fraction, per_s) ·
     generating(tokens, per_s) · prompt(ms, tokens, per_s) · generated(ms, tokens, per_s) ·
-    drafts(accepted, drafted) · release(tokens, truncated) · cancel() · error(text) ·
+    drafts(accepted, drafted) · encoding(idx, chunks) · encoded(ms where it is said; the projector is done) · release(tokens, truncated) · cancel() · error(text) ·
     init(n_slots, n_ctx_slot, kv_unified) · loading(path) · loaded() · listening(url) · sleeping() · waking() ·
     memory().
     """
@@ -52,6 +52,7 @@ def _rule(kind: str, pattern: str, *names: str) -> tuple[str, re.Pattern[str], t
 
 _SLOT_RULES = (
     _rule("launch", r"processing task, is_child = #", "child"),
+    _rule("encoding", r"encoding mtmd batch from idx = #, n_chunks = #", "idx", "chunks"),
     _rule("total", r"new prompt, .*task\.n_tokens = #", "tokens"),
     _rule("cached", r"cached n_tokens = #", "tokens"),
     _rule("progress", r"prompt processing, n_tokens = +#, progress = +#, t = +# s / +# tokens per second",
@@ -64,6 +65,8 @@ _SLOT_RULES = (
     _rule("drafts", r"draft acceptance = +# \( *# accepted / +# generated\)", "rate", "accepted", "drafted"),
     _rule("release", r"stop processing: n_tokens = #, truncated = #", "tokens", "truncated"),
 )
+_DECODED = re.compile(r"^(?:image|audio|video) decoded \(batch (\d+)/\d+\) in (\d+) ms")
+_ENCODED = re.compile(r"^(?:image|audio) slice encoded in (\d+) ms")
 _CANCEL = re.compile(r"^srv +\w+: cancel task, id_task = (\d+)")
 _ERROR = re.compile(r"^srv +send_error: task id = (\d+), error: (.*)", re.DOTALL)
 _MICRO_BATCH = re.compile(r"^llama_context: n_ubatch += (\d+)")
@@ -166,9 +169,19 @@ class LogParser:
             return self._slot_facts(t, text)
         if text.startswith("srv "):
             return self._server_facts(t, text)
+        if text.startswith(("image ", "audio ", "video ")):
+            return self._media_facts(t, text)
         if self.micro_batch is None and (found := _MICRO_BATCH.match(text)) is not None:
             self.micro_batch = int(found[1])
         return [Fact(t, "memory")] if self.memory_log.feed(text) else []
+
+    @staticmethod
+    def _media_facts(t: float, text: str) -> list[Fact]:
+        """The projector's lines name no slot: the tracker knows who waits for it."""
+        decoded, encoded = _DECODED.match(text), _ENCODED.match(text)
+        if decoded is not None and int(decoded[1]) == 1:
+            return [Fact(t - int(decoded[2]) / 1e3, "encoded")]
+        return [Fact(t, "encoded", values={"ms": float(encoded[1])})] if encoded is not None else []
 
     def _slot_facts(self, t: float, text: str) -> list[Fact]:
         match = _SLOT.match(text)

@@ -35,6 +35,8 @@ class RequestTracker:
         self._counters: Mapping[str, float] | None = None
         self._ended: list[Request] = []
         self._started = False
+        self._encoding: tuple[int | None, float] | None = None
+        """The request whose images the projector works on, and since when."""
         self.log_tells = False
 
     @property
@@ -53,10 +55,25 @@ class RequestTracker:
         """One fact of the log."""
         if fact.kind == "launch" and fact.task is not None:
             return self._launch(fact)
+        if fact.kind == "encoded":
+            return self._encoded(fact)
         request = self._active.get(fact.task) if fact.task is not None else None
         if request is None or fact.task is None:
             return []
         return [copy.copy(request)] if self._apply(request, fact, fact.task) else []
+
+    def _encoded(self, fact: Fact) -> list[Request]:
+        """The projector is done: its time goes to the request that last began to encode, else to the only one."""
+        task, since = self._encoding or (None, fact.t)
+        self._encoding = None
+        if task is None and len(self._active) == 1:
+            task = next(iter(self._active))
+        request = self._active.get(task) if task is not None else None
+        took = fact.values.get("ms", 1e3 * (fact.t - since))
+        if request is None or took <= 0:
+            return []
+        request.image_ms = (request.image_ms or 0.0) + took
+        return [copy.copy(request)]
 
     def never_ran(self, exchange: Exchange) -> Request:
         """A request that the proxy saw and no slot took, or none that log or counters told of."""
@@ -86,6 +103,9 @@ class RequestTracker:
 
     def _apply(self, request: Request, fact: Fact, task: int) -> bool:
         values = fact.values
+        if fact.kind == "encoding":
+            self._encoding = (task, fact.t)
+            return False
         if fact.kind == "total":
             request.prompt_tokens = int(values["tokens"])
         elif fact.kind == "cached":
