@@ -108,3 +108,9 @@ class Event:
     kind: str
     text: str
     data: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def in_full(self) -> str:
+        """The text, and with a finding of the detectors its proof and its remedy."""
+        more = (self.data.get("proof"), self.data.get("fix")) if "proof" in self.data else ()
+        return " ".join(str(part) for part in (self.text, *more) if part)

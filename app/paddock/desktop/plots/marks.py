@@ -102,7 +102,7 @@ class EventStrip(QWidget):
 
     def event(self, event: object) -> bool:
         if isinstance(event, QHelpEvent):
-            near = [f"{n}  {clock_text(e.t)}  {flag_text(e)}" for n, e in self._events
+            near = [f"{n}  {clock_text(e.t)}  {e.in_full if 'proof' in e.data else flag_text(e)}" for n, e in self._events
                     if abs(self._x(e.t) - event.pos().x()) < 8]
             QToolTip.showText(event.globalPos(), "\n".join(near), self)
             return True

@@ -213,7 +213,7 @@ class SessionPane(QFrame):
         self.command.setFont(theme().font("mono"))
         self.command.setPlainText(self.command_text())
         events: list[tuple[tuple[str, Any], ...]] = [
-            ((clock_text(e.t), e.t), (e.kind, e.kind), (e.text, e.text)) for e in detail.events]
+            ((clock_text(e.t), e.t), (e.kind, e.kind), (e.in_full, e.in_full)) for e in detail.events]
         self.events.set_rows(events, (80, 80, 0))
         self._show_log(detail.log_excerpt or "")
 
