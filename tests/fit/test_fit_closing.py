@@ -73,6 +73,15 @@ def test_freed_memory_draws_layers_to_that_device(llama: MakeModel) -> None:
     assert again.devices[1].model > before.devices[1].model
 
 
+def test_ram_that_is_short_may_be_freed_too(llama: MakeModel) -> None:
+    plan, free = parse_argv(["-c", "8192", "-cram", "0", "--no-mmap"]), 100 * MIB
+    given = {"host_total": 4 * GIB, "host_free": free}
+    before = estimate(llama(), plan, [], **given)
+    found = closings(llama(), plan, [], before, [Holder("browser", (("Host", 2 * GIB),))], **given)
+    assert [(c.before, c.after) for c in found] == [(Verdict.WONT_FIT, Verdict.FITS)]
+    assert str(found[0].text) == "Closing browser (2.0 GiB of RAM): fits instead of won’t fit."
+
+
 def test_no_more_is_freed_than_there_is() -> None:
     (one,) = freed([card(GIB)], [holder("a", 3 * GIB)])
     assert one.free_bytes == 2 * GIB

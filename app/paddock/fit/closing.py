@@ -26,7 +26,7 @@ VERDICT_WORDS = {Verdict.FITS: Text("fits"), Verdict.TIGHT: Text("tight"), Verdi
 
 @dataclass(frozen=True)
 class Holder:
-    """A program that holds memory of devices. `held`: (device, bytes), the most first; `pids`: its processes."""
+    """A program that holds memory. `held`: (device, bytes), "Host" for RAM, the most first; `pids`: its processes."""
 
     name: str
     held: tuple[tuple[str, int], ...]
@@ -39,7 +39,8 @@ class Holder:
     @property
     def words(self) -> str:
         """"1.2 GiB on CUDA0, 300 MiB on CUDA1"."""
-        return ", ".join(str(Text("{size} on {device}", size=bytes_text(size, 1), device=device))
+        return ", ".join(str(Text("{size} of RAM", size=bytes_text(size, 1)) if device == "Host" else
+                             Text("{size} on {device}", size=bytes_text(size, 1), device=device))
                          for device, size in self.held)
 
 
@@ -85,10 +86,10 @@ def closings(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Es
     `given`: as for `estimate`. Empty where nothing can be told of the plan. A holder of a device that the plan does
     not use changes nothing, and is told so.
     """
-    known = [b for b in budgets if b.free_bytes is not None]
-    if before.rejected is not None or not before.devices or not known:
+    there = {b.name for b in budgets if b.free_bytes is not None}
+    there |= {"Host"} if given.get("host_free") is not None else set()
+    if before.rejected is not None or not before.devices or not there:
         return ()
-    there = {b.name for b in known}
     found = []
     some = [h for h in sorted(holders, key=lambda h: -h.bytes) if h.bytes >= LEAST and there & {d for d, _ in h.held}]
     for holder in some[:MOST]:
@@ -117,6 +118,10 @@ def _together(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: E
 
 def _closing(model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate, holders: tuple[Holder, ...],
              given: dict[str, Any]) -> Closing:
+    back = sum(size for holder in holders for device, size in holder.held if device == "Host")
+    if back:
+        free, total = given["host_free"] + back, given.get("host_total")
+        given = {**given, "host_free": free if total is None else min(total, free)}
     after = estimate(model, plan, freed(budgets, holders), **given)
     return Closing(holders, before.verdict, after.verdict, after.reason)
 

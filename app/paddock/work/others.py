@@ -12,6 +12,7 @@ from paddock.fit.closing import MOST, Closing, Holder, closings, untold_text
 from paddock.fit.judging import ORDER
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
+from paddock.hardware.ram_holders import ram_holders
 from paddock.launch import Plan
 from paddock.text import Text
 from paddock.work.previewing import case_of
@@ -85,8 +86,14 @@ def untold_of(machine: Machine) -> tuple[tuple[str, int], ...]:
 
 def others_of(machine: Machine, model: ModelFile, plan: Plan, budgets: Sequence[Budget], before: Estimate,
               given: dict[str, Any]) -> Others:
-    """Who holds memory of this machine, and what closing each would buy. Some estimates: off the GUI thread."""
+    """Who holds memory of this machine (of its RAM where that is short), and what closing each would buy.
+
+    Some estimates, and a look at all processes: off the GUI thread.
+    """
     holders = holders_of(machine)
+    host = before.device("Host")
+    if host is not None and host.verdict in (Verdict.TIGHT, Verdict.WONT_FIT):
+        holders = (*holders, *(Holder(name, (("Host", size),), pids) for name, pids, size in ram_holders()))
     return Others(holders, closings(model, plan, budgets, before, holders, **given), untold_of(machine))
 
 
