@@ -30,7 +30,8 @@ class Fact:
 
     kind → values: launch(child) · total(tokens) · cached(tokens) · progress(done, fraction, per_s) ·
     generating(tokens, per_s) · prompt(ms, tokens, per_s) · generated(ms, tokens, per_s) ·
-    drafts(accepted, drafted) · encoding(idx, chunks) · encoded(ms where it is said; the projector is done) · release(tokens, truncated) · cancel() · error(text) ·
+    drafts(accepted, drafted) · encoding(idx, chunks) ·
+    encoded(ms where it is said; the projector is done) · release(tokens, truncated) · cancel() · error(text) ·
     init(n_slots, n_ctx_slot, kv_unified) · loading(path) · loaded() · listening(url) · sleeping() · waking() ·
     memory().
     """
