@@ -163,3 +163,9 @@ def test_exchanges_of_the_proxy_reach_the_detectors_and_lost_prompts_become_even
     feed(watch, 1, 4)
     assert [e.id for e in script.views[-1].exchanges] == [0, 1, 2, 3]
     assert [(e.data["exchange"], e.data["missed"]) for e in told(rows, "cache")] == [(2, False), (3, True)]
+
+
+def test_an_event_in_full_carries_proof_and_remedy_and_others_are_their_text() -> None:
+    data = HOT.as_dict()
+    assert Event(1.0, "issue", data.pop("text"), data).in_full == "The card is hot. 91 °C Give it air."
+    assert Event(1.0, "mark", "note: hello").in_full == "note: hello"
