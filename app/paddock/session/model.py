@@ -102,7 +102,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Event:
-    """A mark on the time axis. kind: state, request, mark, issue, memory, log."""
+    """A mark on the time axis. kind: state, request, mark, issue, recovered, memory, cache, fit, log."""
 
     t: float
     kind: str

@@ -24,10 +24,10 @@ def has_flag(event: Event) -> bool:
     return event.kind in _SHOWN_KINDS and event.text not in _PASSING
 
 
-def flag_text(event: Event) -> str:
-    """States are stored by their id; everything else is a text already."""
+def flag_text(event: Event, in_full: bool = False) -> str:
+    """States are stored by their id; everything else is a text already. `in_full`: with proof and remedy."""
     if event.kind != "state":
-        return event.text
+        return event.in_full if in_full else event.text
     words = {"ready": Text("ready"), "stopped": Text("stopped"), "failed": Text("failed"), "crashed": Text("crashed")}
     return str(words.get(event.text, event.text))
 
@@ -102,7 +102,7 @@ class EventStrip(QWidget):
 
     def event(self, event: object) -> bool:
         if isinstance(event, QHelpEvent):
-            near = [f"{n}  {clock_text(e.t)}  {e.in_full if 'proof' in e.data else flag_text(e)}" for n, e in self._events
+            near = [f"{n}  {clock_text(e.t)}  {flag_text(e, in_full=True)}" for n, e in self._events
                     if abs(self._x(e.t) - event.pos().x()) < 8]
             QToolTip.showText(event.globalPos(), "\n".join(near), self)
             return True
