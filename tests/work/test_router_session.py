@@ -13,8 +13,9 @@ import tinymodel
 
 from paddock.errors import AppError
 from paddock.launch import Plan
-from paddock.server import State
+from paddock.server import LogLine, State
 from paddock.work import Run, Workspace
+from paddock.work.child_failures import why_failed
 
 
 class Heard:
@@ -34,6 +35,40 @@ def wait(run: Run, seen: Callable[[], object]) -> None:
     while not seen():
         assert not run.join(0.05)
         assert time.monotonic() < until
+
+
+def test_why_a_model_could_not_be_loaded_is_told_and_the_router_serves_on(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    if workspace.engine() is None:
+        pytest.skip("no llama.cpp is here: run scripts/test.py")
+    (tmp_path / "models").mkdir()
+    whole = tinymodel.write(tmp_path / "models" / "whole.gguf")
+    (tmp_path / "models" / "cut.gguf").write_bytes(whole.read_bytes()[:3000])
+    heard = Heard()
+    try:
+        run = workspace.launch(Plan().with_("models-dir", str(tmp_path / "models")).with_("threads", 1), listener=heard)
+        assert heard.ready.wait(60)
+        wait(run, lambda: run.models)
+        run.load_model("cut")
+        wait(run, lambda: run.model_failures)
+        (found,) = run.model_failures
+        assert (found.id, found.fatal, found.edits) == ("file-truncated", False, ())
+        assert "“cut”" in str(found.cause)
+        assert found in run.diagnoses
+        assert run.state is State.READY
+        assert [m.failed for m in run.models if m.id == "cut"] == [True]
+    finally:
+        workspace.close()
+
+
+@pytest.mark.parametrize(("lines", "says"), [
+    ([], "could not be loaded."), (["[41] 0.01.000.000 E srv load_model: failed to load model"], "could not be loaded"),
+    (["[41] 0.00.100.000 E gguf_init_from_file: failed to open GGUF file 'x' (No such file or directory)",
+      "0.02.000.000 I srv the router's own line"], "loaded: ")])
+def test_a_failure_without_a_telling_line_is_still_said(lines: list[str], says: str) -> None:
+    found = why_failed("m", [LogLine(0.0, text, "E", n) for n, text in enumerate(lines)], 1)
+    assert says in str(found.cause)
+    assert not found.fatal
 
 
 def test_a_router_is_one_session_with_the_figures_of_its_models(tmp_path: Path) -> None:

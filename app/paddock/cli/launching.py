@@ -152,7 +152,7 @@ class Reporter:
         self._start = time.monotonic()
         self._line = 0
         self._told_requests: set[int] = set()
-        self._models: dict[str, tuple[str, int | None]] = {}
+        self._models: dict[str, tuple[str, int | None, bool]] = {}
         self._unheard: OSError | None = None
         """Why nothing can be said any more: the reader left, or the disk is full."""
         self._last_sample = 0.0
@@ -258,9 +258,9 @@ class Reporter:
     def _tell_models(self, run: Run | Watched) -> None:
         """A router's models: all of them once, then each whose state changes."""
         for model in run.models:
-            if self._models.get(model.id) == (model.state, model.port):
+            if self._models.get(model.id) == (model.state, model.port, model.failed):
                 continue
-            self._models[model.id] = (model.state, model.port)
+            self._models[model.id] = (model.state, model.port, model.failed)
             self._event("model", id=model.id, state=model.state, port=model.port, failed=model.failed,
                         exit_code=model.exit_code)
             if not self.json:

@@ -14,6 +14,7 @@ from paddock.server.router import RouterModel
 from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.text import Text
 from paddock.work import fit_log, ledger, trying
+from paddock.work.child_failures import why_failed
 from paddock.work.fit_log import FitOutcome
 from paddock.work.model import Preview
 from paddock.work.trying import Answer, Question
@@ -61,6 +62,8 @@ class Run:
         self.is_router, self.answers_texts = is_router, answers_texts
         self.models: tuple[RouterModel, ...] = ()
         """Of a router, the newest list; empty before the first and for any other server."""
+        self.model_failures: tuple[Diagnosis, ...] = ()
+        """Models that a router could not load, the newest last."""
         self.ended_at: float | None = None
         """Monotonic seconds."""
         self.listener = listener
@@ -98,7 +101,8 @@ class Run:
     def diagnoses(self) -> list[Diagnosis]:
         """What the log told so far that it serves on in spite of, then why it ended."""
         ended = self.exit
-        return [*self.supervisor.notices, *([ended.diagnosis] if ended and ended.diagnosis else [])]
+        why = [ended.diagnosis] if ended and ended.diagnosis else []
+        return [*self.supervisor.notices, *self.model_failures, *why]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -157,9 +161,19 @@ class Run:
         self.models = models
         for model in models:
             known = before.get(model.id)
-            if known is not None and known.state != model.state:
+            if model.failed and known is not None and not known.failed:
+                self._model_failed(model)
+            elif known is not None and known.state != model.state:
                 self.recorder.event("model", f"{model.id}: {model.state}", id=model.id, state=model.state,
                                     failed=model.failed, exit_code=model.exit_code)
+
+    def _model_failed(self, model: RouterModel) -> None:
+        found = why_failed(model.id, self.recorder.log(), model.exit_code)
+        self.model_failures = (*self.model_failures[-4:], found)
+        self.recorder.event("issue", str(found.cause), id="model-failed", model=model.id, diagnosis=found.id,
+                            line=found.line)
+        if self.listener is not None:
+            self.listener.on_diagnosis(self, found)
 
     def open_proxy(self, port: int = 0, *, keep_texts: bool = False) -> str:
         """Put the recording proxy in front (0: any free port); returns the address for clients. Blocks for a moment.
