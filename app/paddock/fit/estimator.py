@@ -73,7 +73,8 @@ def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> Co
     if problem is not None:
         raise RefusedError(problem)
     picked = chosen(levers, devices)
-    levers = with_open_context(levers, shape)
+    if levers.running:  # llama.cpp's dry run comes before --fit, and holds one slot's context for all
+        levers = with_open_context(levers, shape)
     return _rows(
         facts,
         levers,
