@@ -35,7 +35,8 @@ def diagnosed(busy: bool = True) -> Diagnosed:
 
 
 def words(dialog: DiagnoseDialog) -> str:
-    return "\n".join(label.text() for label in dialog.findChildren(QLabel))
+    """What it says; labels hold a figure and its unit together with a space that does not break."""
+    return "\n".join(label.text() for label in dialog.findChildren(QLabel)).replace("\xa0", " ")
 
 
 @pytest.fixture
