@@ -326,3 +326,9 @@ def test_an_unknown_plain_architecture_is_inferred_and_an_unknown_state_is_not(l
     assert row(plain, "RPC0")[1] == 8 * 2 * 512 * 4096
     assert plain.verdict.value == "fits"
     assert run(llama("newcomer", keys={"ssm.state_size": 16}), "-c 4096").verdict.value == "cant_tell"
+
+
+def test_overridden_keys_count_as_llama_cpp_reads_them(llama: MakeModel) -> None:
+    longer = run(llama(), "--override-kv llama.context_length=int:8192")
+    assert row(longer, "RPC0")[1] == row(run(llama(), "-c 8192"), "RPC0")[1]
+    assert run(llama(), "-c 4096 --override-kv llama.context_length=whole:1").rejected is not None

@@ -64,8 +64,17 @@ def known(model: ModelFile) -> Known:
     return found
 
 
+def overridden(model: ModelFile, levers: Levers) -> ModelFile:
+    """The model as llama.cpp reads it with --override-kv: single values only, a key that holds a list keeps it."""
+    changed = {k: v for k, v in levers.keys if not isinstance(model.metadata.get(k), (list, tuple))}
+    if not changed:
+        return model
+    return replace(model, metadata={**model.metadata, **changed}, identity=f"{model.identity}{levers.keys}")
+
+
 def main_rows(model: ModelFile, levers: Levers, devices: Sequence[Device]) -> ContextRows:
     """The target's context. Raises RefusedError."""
+    model = overridden(model, levers)
     facts = known(model)
     shape = facts.shape
     problem = (refusals.of_arguments(levers, shape) or refusals.of_file(model, shape, "draft-mtp" in levers.spec_types)
@@ -93,6 +102,7 @@ def with_open_context(levers: Levers, shape: Shape) -> Levers:
 
 def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], target: ContextRows) -> ContextRows:
     """The context of a draft model of its own. Raises RefusedError."""
+    model = overridden(model, levers)
     facts = known(model)
     shape = facts.shape
     small = levers.draft or levers
@@ -114,6 +124,7 @@ def draft_rows(model: ModelFile, levers: Levers, devices: Sequence[Device], targ
 
 def mtp_rows(model: ModelFile, levers: Levers, target: ContextRows) -> ContextRows:
     """A second context on the target's own MTP layers. Raises RefusedError."""
+    model = overridden(model, levers)
     facts = known(model)
     problem = refusals.of_mtp(model, facts.shape)
     if problem is not None:

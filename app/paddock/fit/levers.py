@@ -138,6 +138,8 @@ class Levers:
     projector_device: str | None = None
     projector_offload: bool = True
     backend_sampling: bool = False
+    keys: tuple[tuple[str, int | float | bool | str], ...] = ()
+    """--override-kv: metadata keys that llama.cpp reads another value for."""
     problem: Text | None = None
     running: bool = False
     """The figures of a running server are wanted, not those of llama.cpp's dry run, which loses some hints."""
@@ -182,10 +184,30 @@ class _Reading:
         self.found: dict[str, tuple[str, ...] | bool] = {}
         self.main: list[Override] = []
         self.small: list[Override] = []
+        self.keys: list[tuple[str, int | float | bool | str]] = []
         for setting in plan.settings:
             name, on = canonical(setting)
             self.found[name] = setting.values or on
             self.overriding(name, on, setting)
+            if name == "override-kv":
+                for text in setting.values:
+                    self.keys.extend(found for part in text.split(",") if (found := self.key(part)) is not None)
+
+    def key(self, text: str) -> tuple[str, int | float | bool | str] | None:
+        """KEY=TYPE:VALUE of --override-kv."""
+        name, _, rest = text.partition("=")
+        kind, colon, value = rest.partition(":")
+        try:
+            if kind in ("int", "float") and colon:
+                return name, int(value) if kind == "int" else float(value)
+            if kind == "bool" and value in ("true", "false"):
+                return name, value == "true"
+        except ValueError:
+            kind = ""
+        if kind == "str" and colon:
+            return name, value
+        self.refuse(Text("“{value}” is not KEY=TYPE:VALUE for --override-kv.", value=text))
+        return None
 
     def refuse(self, problem: Text) -> None:
         self.problem = self.problem or problem
@@ -346,6 +368,7 @@ class _Reading:
             "load_mode": self.load_mode(),
             "spec_types": types,
             "draft_max": draft_max,
+            "keys": tuple(self.keys),
         }
         devices = self.names("device")
         draft = Levers(

@@ -150,6 +150,8 @@ def of_file(model: ModelFile, shape: Shape, mtp: bool) -> Text | None:
         return Text("Invalid n_rot: {found}, expected {wanted}.", found=shape.rope_dimensions, wanted=shape.head_full_k)
     if arch == "t5" and shape.integer("decoder_block_count") > shape.layers_all:
         return Text("decoder_block_count is larger than block_count.")
+    if max(shape.experts_used, default=0) > shape.experts and (shape.experts or not shape.integer("expert_count")):
+        return Text("The model would use more experts than it has ({count}): llama.cpp aborts.", count=shape.experts)
     shared = shape.layers_all - shape.own_kv_layers
     if arch == "gemma4" and shared > 0:
         last = shape.own_kv_layers - 1
