@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from fitmodels import llama_tensors, make_model
+from fitmodels import LLAMA_KEYS, llama_tensors, make_model
 from fittruth import Truth
 
 from paddock.fit import Budget, DeviceEstimate, Estimate, Known, Verdict, estimate
@@ -258,3 +258,12 @@ def test_every_term_is_told_by_itself_so_that_two_errors_cannot_hide_each_other(
     for device in of(llama(), "-c 8192", card()).devices:
         assert sum(t.bytes for t in device.terms) == device.total
         assert {t.id for t in device.terms} >= {"weights", "kv", "compute"}
+
+
+@pytest.mark.parametrize("keys", [{"block_count": 4_000_000_000}, {"nextn_predict_layers": 2**63},
+                                  {"nextn_predict_layers": 3}, {"nextn_predict_layers": -1}])
+def test_counts_of_layers_that_cannot_be_are_said_so_and_fill_no_memory(keys: dict[str, int]) -> None:
+    tensors = llama_tensors(2, 1024, 2048, 8, 2, 128, 4096, False)
+    found = of(make_model("llama", {**LLAMA_KEYS, "block_count": 2, **keys}, tensors), "-c 4096", card(0))
+    assert found.verdict is Verdict.CANT_TELL
+    assert "out of range" in str(found.reason)

@@ -9,6 +9,7 @@ import ggufmake as make
 import pytest
 
 from paddock import gguf
+from paddock.errors import AppError
 
 
 def three(folder: Path, first_empty: bool = False) -> list[Path]:
@@ -158,3 +159,24 @@ def test_the_cache_notices_a_part_that_arrives(tmp_path: Path) -> None:
     assert not gguf.read(paths[0], cache=cache).complete
     paths[2].write_bytes(last)
     assert gguf.read(paths[0], cache=cache).complete
+
+
+def test_a_part_that_is_missing_itself_is_answered_from_the_others(tmp_path: Path) -> None:
+    paths = three(tmp_path)
+    paths[0].unlink()
+    paths[1].unlink()
+    model = gguf.read(paths[0])
+    assert (model.path, ids(model), model.complete) == (paths[0], ["missing-shards"], False)
+    paths[2].unlink()
+    with pytest.raises(AppError, match="There is no file"):
+        gguf.read(paths[0])
+
+
+@pytest.mark.parametrize(("middle", "ending"), [("-OF-", ".GGUF"), ("-of-", ".GGUF"), ("-Of-", ".gguf")])
+def test_parts_named_in_capitals_are_found_and_said_to_be_refused(tmp_path: Path, middle: str, ending: str) -> None:
+    paths = [path.rename(path.with_name(path.name.replace("-of-", middle).replace(".gguf", ending)))
+             for path in three(tmp_path)]
+    model = gguf.read(paths[1])
+    assert [s.path for s in model.shards] == paths
+    assert (ids(model), model.complete) == (["renamed-shard"], True)
+    assert "-of-00003.gguf" in str(model.problems[0].text)

@@ -57,6 +57,17 @@ def test_a_missing_part_is_an_error_and_no_verdict_says_fits(workspace: Workspac
     assert found.estimate is None or found.estimate.verdict in (Verdict.CANT_TELL, Verdict.WONT_FIT)
 
 
+@pytest.mark.parametrize("picked", [0, 2])
+def test_a_missing_first_part_is_told_as_that_and_still_estimated(workspace: Workspace, tmp_path: Path,
+                                                                 picked: int) -> None:
+    parts = split(tmp_path / "m")
+    parts[0].unlink()
+    plan, _ = workspace.resolve(str(parts[picked]))
+    assert [i.id for i in workspace.preview(plan, fresh=True).errors if i.option == "model"] == [
+        "file-missing-shards"]
+    assert workspace.estimate(plan).verdict is Verdict.CANT_TELL
+
+
 def test_what_arrives_meanwhile_is_seen_at_the_next_look(workspace: Workspace, tmp_path: Path) -> None:
     parts = split(tmp_path / "m")
     kept = parts[1].read_bytes()

@@ -14,7 +14,7 @@ from paddock.gguf.facts import facts_of
 from paddock.gguf.kinds import kind_of
 from paddock.gguf.model import ModelFile, Problem
 from paddock.gguf.opening import header_of
-from paddock.gguf.shards import Part, ShardSet, shard_set
+from paddock.gguf.shards import Part, ShardSet, present, shard_set
 from paddock.gguf.splits import split_keys
 from paddock.gguf.tensors import table
 from paddock.gguf.window import Source
@@ -32,9 +32,10 @@ class Cache(Protocol):
 def read(path: str | os.PathLike[str], *, cache: Cache | None = None) -> ModelFile:
     """The model that this file is, or is a part of. Reads headers and tensor tables, never the weights.
 
-    AppError(what, why, hint) where no header can be read; everything else that is wrong is in `problems`.
+    A part that is missing itself is answered from the others. AppError(what, why, hint) where no header can be read;
+    everything else that is wrong is in `problems`.
     """
-    picked = Path(os.path.abspath(path))
+    picked = present(Path(os.path.abspath(path)))
     model = cache.get(picked) if cache is not None else None
     if model is None:
         model = _model(shard_set(picked))

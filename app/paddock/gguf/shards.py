@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,6 +77,15 @@ def shard_set(picked: Path) -> ShardSet:
     return alone
 
 
+def present(picked: Path) -> Path:
+    """The file itself, or, where it is missing, another part of its set: what is there says what is not."""
+    name = shard_name(picked)
+    if name is None or not name.plausible or os.path.lexists(picked):
+        return picked
+    others = (name.path(number) for number in range(1, name.count + 1))
+    return next((other for other in others if other.is_file()), picked)
+
+
 def _by_name(picked: Header, name: ShardName) -> ShardSet:
     named: dict[int, Header] = {}
     problems: list[Problem] = []
@@ -99,6 +109,10 @@ def _by_name(picked: Header, name: ShardName) -> ShardSet:
             "{count} of {all} files is missing: number {numbers}. All figures are lower bounds.",
             plural="{count} of {all} files are missing: numbers {numbers}. All figures are lower bounds.",
             count=len(missing), all=name.count, numbers=ranges(missing))))
+    if not name.written_small and split_keys(picked.metadata).count is not None:
+        problems.append(Problem("renamed-shard", "error", Text(
+            "The parts' names end in “{written}”, but llama.cpp only takes “{wanted}”, in small letters. Rename them "
+            "all.", written=f"{name.middle}{name.count:05d}{name.ending}", wanted=f"-of-{name.count:05d}.gguf")))
     complete = len(named) == name.count
     problems += _count_problems(parts, name, complete)
     return ShardSet(parts, paths, complete, tuple(problems))

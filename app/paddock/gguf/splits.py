@@ -10,7 +10,7 @@ from typing import Any
 
 from paddock.gguf.layers import whole
 
-_SHARD = re.compile(r"(?P<prefix>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<ending>\.gguf)",
+_SHARD = re.compile(r"(?P<prefix>.+)-(?P<number>\d{5})(?P<middle>-of-)(?P<count>\d{5})(?P<ending>\.gguf)",
                     re.IGNORECASE | re.DOTALL)
 _MOST_SHARDS = 5000
 
@@ -24,6 +24,12 @@ class ShardName:
     number: int
     count: int
     ending: str = ".gguf"
+    middle: str = "-of-"
+
+    @property
+    def written_small(self) -> bool:
+        """llama.cpp knows a part only by its name in small letters, on every system: "-of-" and ".gguf"."""
+        return (self.middle, self.ending) == ("-of-", ".gguf")
 
     @property
     def plausible(self) -> bool:
@@ -31,8 +37,8 @@ class ShardName:
         return 1 <= self.number <= self.count <= _MOST_SHARDS
 
     def path(self, number: int) -> Path:
-        """Where llama.cpp looks for that shard."""
-        return self.folder / f"{self.prefix}-{number:05d}-of-{self.count:05d}{self.ending}"
+        """That shard's file, written as this one is."""
+        return self.folder / f"{self.prefix}-{number:05d}{self.middle}{self.count:05d}{self.ending}"
 
 
 def shard_name(path: Path) -> ShardName | None:
@@ -40,7 +46,8 @@ def shard_name(path: Path) -> ShardName | None:
     match = _SHARD.fullmatch(path.name)
     if match is None:
         return None
-    return ShardName(path.parent, match["prefix"], int(match["number"]), int(match["count"]), match["ending"])
+    return ShardName(path.parent, match["prefix"], int(match["number"]), int(match["count"]), match["ending"],
+                     match["middle"])
 
 
 def plain_stem(path: Path) -> str:

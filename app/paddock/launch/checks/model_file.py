@@ -33,9 +33,12 @@ def no_model(q: Question) -> Iterator[Issue]:
 def missing_files(q: Question) -> Iterator[Issue]:
     """Paths that do not exist: llama.cpp ends on the first one that it opens."""
     path = q.plan.get("model")
-    if path is not None and q.conditions.model_exists is False and path not in q.conditions.missing_paths:
+    told = q.model is not None and not q.model.complete  # a first part that is missing: its own problem says so
+    if path is not None and q.conditions.model_exists is False and path not in q.conditions.missing_paths and not told:
         yield _folder(path) if q.conditions.model_is_folder else _missing("model", path)
     for missing in q.conditions.missing_paths:
+        if told and missing == path:
+            continue
         option = next((s.option for s in q.plan if missing in s.values), None)
         known = CATALOGUE.get(option) if option is not None else None
         if known is not None and known.id in ("log-file", "log-prompts-dir", "lookup-cache-dynamic"):
