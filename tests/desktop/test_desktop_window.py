@@ -271,7 +271,7 @@ def test_language_text_size_and_retention_are_written(settings: SettingsPage, wo
     settings.look.language.activated.emit(settings.look.language.findData("it"))
     settings.look.scale.activated.emit(settings.look.scale.findData(1.25))
     settings.data.days.setValue(30)
-    settings.data.size.setValue(2048)
+    settings.data.room.setValue(2048)
     settings.launching.restarts.setValue(2)
     settings.launching.keep.setChecked(True)
     chosen = workspace.settings

@@ -31,8 +31,8 @@ def sitting(database: Database, day: int, engine: str, speed: float, *, profile:
         wobble = 1 + 0.02 * np.sin(7.0 * i + day)
         database.request(number, Request(
             i + 1, i, 0, float(i), t_end=i + 0.9, prompt_tokens=40, evaluated_tokens=40 if i else 4,
-            ttft_s=0.3 / wobble, generated_tokens=20, generation_per_s=speed * wobble, prompt_per_s=500.0 * wobble, status="done",
-            draft_tokens=10, accepted_tokens=6))
+            ttft_s=0.3 / wobble, generated_tokens=20, generation_per_s=speed * wobble, prompt_per_s=500.0 * wobble,
+            status="done", draft_tokens=10, accepted_tokens=6))
     database.actual(number, {"measured": {"CUDA0": {"process_bytes": used * GIB}, "Host": {"process_bytes": GIB}}})
     database.finish_session(number, "stopped")
     return number

@@ -29,12 +29,12 @@ class DataSection(QWidget):
         self.days.setValue(settings.keep_sessions_days)
         self.days.setMinimumWidth(theme().px(112))
         self.days.valueChanged.connect(self._retained)
-        self.size = spin(tr("Most space for sessions, MiB"), 0, 1_000_000)
-        self.size.setSpecialValueText(tr("no limit"))
-        self.size.setSingleStep(256)
-        self.size.setValue(settings.keep_sessions_mib)
-        self.size.setMinimumWidth(theme().px(112))
-        self.size.valueChanged.connect(self._limited)
+        self.room = spin(tr("Most space for sessions, MiB"), 0, 1_000_000)
+        self.room.setSpecialValueText(tr("no limit"))
+        self.room.setSingleStep(256)
+        self.room.setValue(settings.keep_sessions_mib)
+        self.room.setMinimumWidth(theme().px(112))
+        self.room.valueChanged.connect(self._limited)
         root = desk.workspace.paths.root
         path = Label(str(root), "mono", elide="middle")
         show = button(tr("Show"), "folder", lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(root))),
@@ -53,7 +53,7 @@ class DataSection(QWidget):
         note = Label(promise, "note", "text2", wrap=True)
         note.setContentsMargins(theme().px(LABELS) + 16, 0, 0, 0)
         kept = line(tr("Keep sessions for"), self.days, note=tr("In days; older ones are removed at the start."))
-        room = line(tr("Space for sessions"), self.size, note=tr(
+        room = line(tr("Space for sessions"), self.room, note=tr(
             "In MiB, now {size}; the oldest make room at the start. What has a note or a tag always stays.",
             size=bytes_text(self._used(), 0)))
         self.setLayout(column(kept, room, made, note, gap=4))
