@@ -38,6 +38,16 @@ def test_columns_cover_what_the_polygon_covers(qapp, monkeypatch: pytest.MonkeyP
     assert (columns != polygon).sum() < 0.02 * columns.size  # the edges, by a pixel
 
 
+def test_samples_further_apart_than_columns_leave_no_stripes(qapp, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = np.linspace(-30, 40, 500)  # 5.6 columns a sample; most lie out of sight
+    low, high = 1 + 0.5 * np.sin(t), 6 + 2 * np.sin(3 * t)
+    columns = painted(qapp, t, low, high)
+    monkeypatch.setattr(area, "_DENSE", 10**9)
+    polygon = painted(qapp, t, low, high)
+    assert (columns != polygon).sum() < 0.02 * columns.size
+    assert columns[60].all()
+
+
 def test_a_gap_stays_a_hole(qapp) -> None:
     t = np.linspace(0, 10, 3000)
     high = np.where((t > 4) & (t < 6), np.nan, 8.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
@@ -11,10 +12,15 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from paddock.desktop.plots import ink
 from paddock.desktop.plots.scale import Floats, runs
 
+Mask = NDArray[np.bool_]
+Pixels = NDArray[np.int64]
+
 _DENSE = 240
 """Points from which a polygon's many steep edges cost more than a picture of columns."""
 _BRIDGED = 2
-"""Columns without a sample of their own that a neighbour's value covers."""
+"""Columns that the last sample before a hole covers beside its own."""
+_BEYOND = 64
+"""Columns out of sight from which an edge may run into sight."""
 
 
 class Area(pg.GraphicsObject):  # type: ignore[misc]
@@ -24,7 +30,7 @@ class Area(pg.GraphicsObject):  # type: ignore[misc]
         super().__init__()
         self.colour, self.share = colour, share
         self._fill: list[QPolygonF] = []
-        self._dense: tuple[Floats, Floats, Floats] | None = None
+        self._dense: tuple[Floats, Floats, Floats, Mask] | None = None
         self._line = QPainterPath()
         self._box = QRectF()
 
@@ -33,7 +39,9 @@ class Area(pg.GraphicsObject):  # type: ignore[misc]
         self.prepareGeometryChange()
         known = np.isfinite(low) & np.isfinite(high)
         self._fill, self._line = [], QPainterPath()
-        self._dense = (t[known], low[known], high[known]) if int(known.sum()) > _DENSE else None
+        self._dense = None
+        if int(known.sum()) > _DENSE:
+            self._dense = (t[known], low[known], high[known], np.diff(np.flatnonzero(known), append=-1) == 1)
         for first, last in runs(known):
             cut = slice(first, last + 1)
             x, lo, hi = t[cut], low[cut], high[cut]
@@ -67,22 +75,21 @@ class Area(pg.GraphicsObject):  # type: ignore[misc]
         painter.drawPath(self._line)
 
 
-def _paint_columns(painter: QPainter, t: Floats, low: Floats, high: Floats, colour: QColor) -> None:
-    """One column of device pixels at a time: from the highest `low` in it to the highest `high`."""
+def _paint_columns(painter: QPainter, t: Floats, low: Floats, high: Floats, joined: Mask, colour: QColor) -> None:
+    """One column of device pixels at a time: from the highest `low` in it to the highest `high`.
+
+    `joined`: whether no hole lies between a sample and the next one.
+    """
     way = painter.combinedTransform()
     ratio = painter.device().devicePixelRatioF()
     width, height = (int(n * ratio) for n in (painter.device().width(), painter.device().height()))
     x = np.floor(t * way.m11() + way.dx()).astype(np.int64)
     top, bottom = (np.round(y.astype(np.float64) * way.m22() + way.dy()).astype(np.int64) for y in (high, low))
-    inside = (x >= 0) & (x < width)
+    inside = (x >= -_BEYOND) & (x < width + _BEYOND)
     if way.m22() >= 0 or not inside.any():  # upside down, or nothing in sight
         return
     x, top, bottom = x[inside], np.clip(top[inside], 0, height), np.clip(bottom[inside], 0, height)
-    columns, starts = np.unique(x, return_index=True)
-    tops, bottoms = (np.minimum.reduceat(y, starts) for y in (top, bottom))
-    counts = np.minimum(np.diff(columns, append=columns[-1] + 1), 1 + _BRIDGED)
-    columns = np.repeat(columns, counts) + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    tops, bottoms = np.repeat(tops, counts), np.repeat(bottoms, counts)
+    columns, tops, bottoms = _every_column(x, top, bottom, joined[inside])
     left, above, below = int(columns[0]), int(tops.min()), int(bottoms.max())
     if below <= above:
         return
@@ -96,6 +103,25 @@ def _paint_columns(painter: QPainter, t: Floats, low: Floats, high: Floats, colo
     painter.resetTransform()
     painter.drawImage(QPointF(left / ratio, above / ratio), image)
     painter.restore()
+
+
+def _every_column(x: Pixels, top: Pixels, bottom: Pixels, joined: Mask) -> tuple[Pixels, Pixels, Pixels]:
+    """(column, top, bottom) of each column to fill; between two joined samples the edges run straight.
+
+    Samples can lie further apart than columns: a slow computer answers late, and a zoom shows few of them.
+    """
+    columns, starts = np.unique(x, return_index=True)
+    tops, bottoms = (np.minimum.reduceat(y, starts) for y in (top, bottom))
+    steps = np.diff(columns, append=columns[-1] + 1)
+    straight = joined[np.append(starts[1:], x.size) - 1]
+    straight[-1] = False
+    counts = np.where(straight, steps, np.minimum(steps, 1 + _BRIDGED))
+    own = np.repeat(np.arange(columns.size), counts)
+    after = np.arange(own.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    share = np.where(straight, 1.0, 0.0)[own] * after / steps[own]
+    following = np.minimum(own + 1, columns.size - 1)
+    edges = (np.round(y[own] + share * (y[following] - y[own])).astype(np.int64) for y in (tops, bottoms))
+    return columns[own] + after, *edges
 
 
 def _premultiplied(colour: QColor) -> np.uint32:
