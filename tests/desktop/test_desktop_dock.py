@@ -14,10 +14,11 @@ from paddock.desktop.dock import Dock
 from paddock.desktop.dock.bars import bars_for
 from paddock.desktop.dock.control import blocked
 from paddock.desktop.pages.launch.before import IssueRow
+from paddock.desktop.pages.launch.fields_more import AddressField
 from paddock.desktop.parts.memory import BarValues, MemoryBar, free_words, measured
 from paddock.desktop.state import Desk
 from paddock.fit.model import Verdict
-from paddock.launch.model import Issue, Severity
+from paddock.launch.model import Addition, Issue, Severity
 from paddock.server.model import Diagnosis, Exit, State
 from paddock.text import Text
 
@@ -89,6 +90,29 @@ def test_launch_and_stop_are_one_button(qtbot, dock: Dock, planned: Desk) -> Non
     assert "127.0.0.1:8080" in dock.control.note.full_text()
     with qtbot.waitSignal(dock.stopPressed):
         qtbot.mouseClick(dock.control.button, Qt.MouseButton.LeftButton)
+
+
+def on_port(preview, port: int):
+    kept = [a for a in preview.command.additions if a.id != "port"]
+    added = Addition("port", ("--port", str(port)), reason=Text("The port is named."))
+    return replace(preview, command=replace(preview.command, additions=(*kept, added)))
+
+
+def test_while_a_server_runs_the_line_and_the_form_name_its_own_port(qtbot, dock: Dock, planned: Desk) -> None:
+    field = AddressField(planned)
+    qtbot.addWidget(field)
+    with qtbot.waitSignal(planned.pageWanted):
+        planned.launch()
+    planned.run.become(State.READY)
+    planned.run.preview = on_port(planned.run.preview, 8080)
+    planned.take_preview(on_port(planned.preview, 8081))  # made while the server holds 8080
+    assert "--port 8080" in dock.line.edit.toPlainText()
+    assert field.port.value() == 8080
+    planned.run.become(State.STOPPED, Exit(0, Text("It was stopped.")))
+    qtbot.waitUntil(lambda: not planned.live())
+    planned.take_preview(on_port(planned.preview, 8081))  # somebody else's server took it since
+    assert "--port 8081" in dock.line.edit.toPlainText()
+    assert field.port.value() == 8081
 
 
 def test_a_failure_says_its_cause(qtbot, dock: Dock, planned: Desk) -> None:

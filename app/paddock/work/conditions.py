@@ -57,20 +57,25 @@ def gather(plan: Plan, host: str | None, port: int | None, environ: Mapping[str,
 
 def port_state(host: str, port: int) -> tuple[bool | None, str | None]:
     """Whether the port can be bound now, and by the name and pid of whom it is held, where the system tells."""
+    free = _bindable(host, port)
+    return free, _holder(port) if free is False else None
+
+
+def _bindable(host: str, port: int) -> bool | None:
+    """None where it cannot be judged: no port, an address that is not ours, or a name."""
     if not 0 < port < 65536:
-        return None, None
+        return None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             if sys.platform != "win32":
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
-        return True, None
+        return True
     except PermissionError:
-        return False, None
+        return False
     except OSError as error:
-        # an address that is not ours, or a name: the port itself cannot be judged
-        return (False, _holder(port)) if error.errno in _IN_USE else (None, None)
+        return False if error.errno in _IN_USE else None
 
 
 _IN_USE = {98, 48, 10048}
@@ -97,13 +102,19 @@ def reachable(endpoint: str, patience_s: float = 0.3) -> bool:
         return False
 
 
+_NEXT_PORTS = 16
+
+
 def free_port(host: str = "127.0.0.1", preferred: int | None = None) -> int:
-    """The preferred port if it can be bound, else one that the system picks.
+    """The preferred port if it can be bound, else one of the next few, else one that the system picks.
 
     For an address that is not this machine's, one that is free on loopback: it will not be listened on anyway.
     """
-    if preferred and port_state(host, preferred)[0]:
-        return preferred
+    if preferred:
+        # The same answer each time while the world stays as it is: a preview is made on every edit.
+        for port in range(preferred, min(preferred + _NEXT_PORTS, 65536)):
+            if _bindable(host, port):
+                return port
     try:
         return _any_port(host)
     except OSError:

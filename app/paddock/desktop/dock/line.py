@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QSyntaxHighlighter, QTextC
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.asked import command_in_sight
 from paddock.desktop.dock.asking import AskDialog
 from paddock.desktop.dock.details import DetailsDialog
 from paddock.desktop.parts.basic import IconLabel, button, row, tool_button
@@ -164,9 +165,8 @@ class CommandLine(QWidget):
         self.setLayout(line)
 
     def refresh(self) -> None:
-        """Show the command of the preview; before an engine is known, the plan alone."""
-        preview = self._desk.preview
-        command = preview.command if preview is not None else None
+        """Show the command of the server that runs, or of the preview; before an engine is known, the plan alone."""
+        command = command_in_sight(self._desk)
         if command is not None:
             self.edit.show_line(command.own, added_text(command))
         else:

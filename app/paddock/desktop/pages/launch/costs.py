@@ -7,6 +7,7 @@ from paddock.desktop.whatif import WhatIf, kv_bytes
 from paddock.engine.model import Engine
 from paddock.fit.model import Estimate
 from paddock.gguf.model import ModelFile
+from paddock.launch.effective import DEFAULT_PORT
 from paddock.launch.model import Plan
 from paddock.units import bytes_text, count_text
 
@@ -125,8 +126,11 @@ def draft_words(plan: Plan, estimate: Estimate | None, draft: ModelFile | None, 
     return tr("A small model of the same family can guess ahead.")
 
 
-def address_words(plan: Plan) -> str:
-    """Who can connect."""
+def address_words(plan: Plan, taken: bool = False) -> str:
+    """Who can connect. `taken`: the usual port is not free, so that another one was chosen."""
+    if taken:
+        words = tr("Port {port} is taken: another one is used.", port=str(DEFAULT_PORT))
+        return f"{address_words(plan)}\n{words}"
     host = plan.get("host", "127.0.0.1") or "127.0.0.1"
     key = plan.get("api-key") or plan.get("api-key-file")
     if host in LOCAL_HOSTS:

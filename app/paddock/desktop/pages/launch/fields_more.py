@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from paddock.desktop.asked import chosen_port
 from paddock.desktop.pages.launch.costs import LOCAL_HOSTS
 from paddock.desktop.pages.launch.drafting import pairing_models, with_draft
 from paddock.desktop.pages.launch.fields import (
@@ -22,6 +23,7 @@ from paddock.desktop.parts.blocks import Segments
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.catalogue import CATALOGUE
+from paddock.launch.effective import DEFAULT_PORT
 from paddock.launch.model import Plan
 from paddock.paths import file_name
 
@@ -170,6 +172,7 @@ class AddressField(Field):
         first.setStretch(0, 1)
         self.setLayout(column(first, self.key, gap=6))
         desk.previewChanged.connect(self.sync)
+        desk.runStateChanged.connect(self.sync)
 
     @Slot()
     def sync(self) -> None:
@@ -181,7 +184,7 @@ class AddressField(Field):
                 self.host.addItem(host, host)
                 at = self.host.count() - 1
             self.host.setCurrentIndex(at)
-            self.port.setValue(plan.integer("port") or 8080)
+            self.port.setValue(plan.integer("port") or chosen_port(self.desk) or DEFAULT_PORT)
             key = plan.get("api-key") or ""
             if not self.key.hasFocus():
                 self.key.setText(key)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from paddock.desktop.asked import chosen_port
 from paddock.desktop.pages.launch import costs
 from paddock.desktop.pages.launch.changed import ChangesPane
 from paddock.desktop.pages.launch.fields import ContextField, EngineField, Field, KvField, ModelField, SlotsField
@@ -16,6 +17,7 @@ from paddock.desktop.pages.launch.profile_origins import OriginsPane
 from paddock.desktop.pages.launch.rows import FormRow
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.launch.effective import DEFAULT_PORT
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -94,7 +96,7 @@ class BasicForm(QScrollArea):
             "slots": costs.slots_words(estimate),
             "draft": costs.draft_words(plan, estimate, current.draft if current is not None else None,
                                        len(draft.candidates()) if isinstance(draft, DraftField) else 0),
-            "address": costs.address_words(plan),
+            "address": costs.address_words(plan, chosen_port(desk) not in (None, DEFAULT_PORT)),
         }
         wrong = {i.option: str(i.text) for i in preview.errors} if preview is not None and preview.plan == plan else {}
         for name, text in texts.items():
