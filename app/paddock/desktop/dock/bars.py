@@ -124,7 +124,6 @@ class _MiniBar(QWidget):
         self.name = Label("", "caption", weight=600)
         self.free = Label("", "caption", "text2")
         self.bar = MemoryBar(height=9, labels=False)
-        self.setFixedWidth(theme().px(124))
         self.setLayout(column(None, row(self.name, None, self.free, gap=4), self.bar, None, gap=3))
 
     def show_values(self, values: BarValues) -> None:
@@ -138,6 +137,11 @@ class _MiniBar(QWidget):
         else:
             self.free.setText(tr("{size} free", size=gib_text(left, 1)))
         self.free.look(role=free_words(values)[2] if not values.unknown else "text2")
+
+    def set_least_width(self, least: int) -> None:
+        """So wide, or wider where its words need it: a cut figure would say less than there is."""
+        words = self.name.sizeHint().width() + self.free.sizeHint().width() + theme().px(4)
+        self.setFixedWidth(max(least, words))
 
 
 class MiniBars(QWidget):
@@ -157,7 +161,7 @@ class MiniBars(QWidget):
         """Shorter bars where there is little room."""
         self._width = theme().px(104 if narrow else 124)
         for made in self._bars:
-            made.setFixedWidth(self._width)
+            made.set_least_width(self._width)
 
     def set_most(self, most: int) -> None:
         """How many there is room for."""
@@ -173,12 +177,12 @@ class MiniBars(QWidget):
             shown = [v for v in shown if v in kept]
         while len(self._bars) < len(shown):
             self._bars.append(_MiniBar())
-            self._bars[-1].setFixedWidth(self._width)
             self._box.addWidget(self._bars[-1])
         for index, made in enumerate(self._bars):
             made.setVisible(index < len(shown))
             if index < len(shown):
                 made.show_values(shown[index])
+                made.set_least_width(self._width)
 
 
 __all__ = ["FullBars", "MiniBars", "bars_for"]

@@ -104,9 +104,10 @@ class FilteredTable(QWidget):
         self.table.set_rows(rows)
         self._proxy.sort(-1)
         self.view.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        header = self.view.horizontalHeader()
         for column, width in enumerate(widths):
-            if column != self._stretch:
-                self.view.setColumnWidth(column, theme().px(width))
+            if column != self._stretch:  # a title is longer in other languages
+                self.view.setColumnWidth(column, max(theme().px(width), header.sectionSizeHint(column)))
         self._say()
 
     @property

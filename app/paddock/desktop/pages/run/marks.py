@@ -32,7 +32,7 @@ class MarkDialog(QDialog):
         self.note.setAccessibleName(tr("Note"))
         self.note.setPlaceholderText(tr("such as: opened the browser, second client"))
         self.note.setMaxLength(200)
-        self.keep = button(tr("Mark"), "flag", self.accept, primary=True)
+        self.keep = button(tr("Mark event"), "flag", self.accept, primary=True)
         self.keep.setDefault(True)
         before = marks_words(snapshot.events)
         self.before = Label(before, "note", "text2", wrap=True)

@@ -104,8 +104,8 @@ class ModelsPane(QWidget):
         state = Label(state_words(model), "note", "text2")
         state.setToolTip(details(model))
         running = model.running or model.state == "loading"
-        act = button(tr("Unload") if running else tr("Load"), None, partial(self.wanted.emit, model.id, not running),
-                     small=True)
+        act = button(tr("Unload") if running else tr("Load now"), None,
+                     partial(self.wanted.emit, model.id, not running), small=True)
         act.setAccessibleName(tr("Unload {model}", model=model.id) if running else tr("Load {model}", model=model.id))
         act.setProperty("model", model.id)
         act.setProperty("possible", model.state != "downloading")
