@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from desk_double import WorkspaceDouble, engine_at, model_at
@@ -21,6 +22,7 @@ from paddock.gguf.model import Kind, ModelFile
 from paddock.launch.model import Issue, Plan, Severity
 from paddock.server.model import State
 from paddock.text import Text
+from paddock.work import Preview
 
 MODEL = "/models/Qwen3-30B-A3B-Instruct-2507-Q4_K_M.gguf"
 
@@ -371,3 +373,25 @@ def test_adding_a_folder_looks_for_models_there(qtbot, workspace: WorkspaceDoubl
         page.first._add_folder()
     assert workspace.settings.model_folders == ["/models"]
     assert "No GGUF file" in page.first._model.words.full_text()
+
+
+def test_rpc_hosts_are_asked_on_request_alone(qtbot, page: LaunchPage, planned: Desk,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh: list[bool] = []
+    answer = planned.workspace.preview
+
+    def preview(plan: Plan, **options: Any) -> Preview:
+        fresh.append(bool(options["fresh"]))
+        return answer(plan, **options)
+
+    monkeypatch.setattr(planned.workspace, "preview", preview)
+    hosts = page.before.hosts
+    assert not hosts.isVisible()
+    with qtbot.waitSignal(planned.previewChanged):
+        planned.set("rpc", "192.168.1.9:50052")
+    assert hosts.isVisible()
+    with qtbot.waitSignal(planned.previewChanged):
+        hosts.ask.click()
+        assert not hosts.ask.isEnabled()
+    assert hosts.ask.isEnabled()
+    assert fresh == [False, True]

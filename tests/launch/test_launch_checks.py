@@ -408,3 +408,11 @@ def test_every_button_solves_its_problem(make_engine: Callable[..., Engine], tex
         if issue.edits:
             again = {(i.id, i.option, str(i.text)) for i in check(issue.apply(plan), None, engine, None)}
             assert (issue.id, issue.option, str(issue.text)) not in again
+
+
+def test_a_silent_host_is_taken_out_and_the_others_stay(engine: Engine) -> None:
+    world = Conditions(rpc_hosts=(("g:2", "silent"),))
+    for line, left in (("--rpc h:1,g:2 -m a", "h:1"), ("--rpc g:2 -m a", None)):
+        plan = parse(line)
+        found = {i.id: i for i in check(plan, None, engine, None, world)}["rpc-silent"]
+        assert found.apply(plan).get("rpc") == left

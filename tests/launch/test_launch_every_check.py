@@ -203,6 +203,9 @@ CASES: dict[tuple[str, str], Case] = {
     ("tools-on", "warning"): Case(M + "--tools all"),
     ("cors-open", "warning"): Case(M + "--cors-origins '*'"),
     ("rpc-unprotected", "warning"): Case("--rpc 192.168.1.9:50052 " + M),
+    ("rpc-silent", "error"): Case("--rpc h:1,g:2 " + M, world={"rpc_hosts": (("g:2", "silent"),)}),
+    ("rpc-foreign", "error"): Case("--rpc h:1 " + M, world={"rpc_hosts": (("h:1", "foreign"),)}),
+    ("rpc-busy", "warning"): Case("--rpc h:1 " + M, world={"rpc_hosts": (("h:1", "busy"),)}),
     ("container-port", "error"): Case(M + "--port 8080", plan=lambda plan: replace(
         plan, prefix=("docker", "run", "--rm", "-p", "9000:9001", "image"))),
     ("masked-key", "error"): Case(M + f"--api-key {MASK}"),
@@ -257,6 +260,7 @@ QUIET = {
     "tools-on": Case(M + "--host 0.0.0.0 --tools all"),
     "cors-open": Case(M + "--cors-origins '*' --api-key env:K"),
     "rpc-unprotected": Case("--rpc 127.0.0.1:50052 " + M),
+    "rpc-silent": Case("--rpc h:1 " + M, world={"rpc_hosts": (("g:2", "silent"),)}),
     "windows-path": Case("-m 'D:/Модели/a.gguf'", engine={"build": 11434},
                          machine=replace(MACHINE, system="Windows")),
     "numactl-without-prefix": Case("numactl -N 0 llama-server -m a --numa numactl", machine=BANKS),

@@ -14,14 +14,16 @@ from typing import Any
 
 import psutil
 import pytest
+import tinymodel
 from pretend_engine import make_program, make_server
 from real_engine import engine as _engine
 from rpc_servers import rpc_servers
 
 from paddock import engine as engines
 from paddock.engine import Engine
-from paddock.engine.rpc import Greeting, parse_endpoint
+from paddock.engine.rpc import Endpoint, Greeting, parse_endpoint
 from paddock.errors import AppError
+from paddock.launch import Plan
 from paddock.launch.parsing import parse_argv
 from paddock.server.child import system
 from paddock.work import Workspace, rpc_hosts
@@ -258,3 +260,39 @@ def test_the_options_are_the_program_s_own() -> None:
     assert options.arguments() == ("-H", "0.0.0.0", "-p", "6000", "-t", "3", "-d", "CUDA0,CPU", "-c")
     assert RpcOptions().arguments() == ("-H", "127.0.0.1", "-p", "50052")
     assert (options.is_open, RpcOptions().is_open) == (True, False)
+
+
+def test_a_plan_s_silent_host_stops_the_launch_and_an_edit_asks_nobody(workspace: Workspace, tmp_path: Path,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def refused(endpoint: Endpoint, **_: Any) -> Greeting:
+        asked.append(str(endpoint))
+        return Greeting("refused", None, "")
+
+    monkeypatch.setattr(rpc_hosts, "greet", refused)
+    address = f"127.0.0.1:{free_port()}"
+    plan = Plan().with_("rpc", address).with_("model", str(tinymodel.write(tmp_path / "m.gguf")))
+    assert not ids(workspace, plan)
+    assert asked == []
+    with pytest.raises(AppError, match="Nobody answers"):
+        workspace.launch(plan)
+    assert asked == [address]
+    assert ids(workspace, plan) == ["rpc-silent"], "what the launch found stands among the checks"
+    assert ids(workspace, plan.without("rpc")) == []
+    assert asked == [address]
+    monkeypatch.setattr(rpc_hosts, "greet", lambda endpoint, **_: Greeting("answers", "7.0.0"))
+    assert ids(workspace, plan, fresh=True) == ids(workspace, plan) == []
+
+
+def ids(workspace: Workspace, plan: Plan, fresh: bool = False) -> list[str]:
+    found = workspace.preview(plan, fresh=fresh).issues
+    return [issue.id for issue in found if issue.option == "rpc"]
+
+
+def test_a_host_that_serves_somebody_here_is_told_busy_and_left_alone(workspace: Workspace) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        address = "{}:{}".format(*server.getsockname())
+        workspace.rpc.ask_before_launch((address, "no address :"))
+        assert workspace.rpc.told((address,)) == ((address, "busy"),)
+        assert client.getpeername() == server.getsockname()

@@ -26,7 +26,7 @@ class Judge(QObject):
     def __init__(self, desk: Desk, ask: Callable[[Workspace, Preview, Callable[[], bool]], WhatIf]) -> None:
         super().__init__(desk)
         self._desk, self._ask = desk, ask
-        self._busy = self._dirty = self._again = False
+        self._busy = self._dirty = self._again = self._fresh = False
         self._job: bridge.Job | None = None
         self._debounce = self._timer(_DEBOUNCE_MS, self._preview_now)
         self._settled = self._timer(_SETTLED_MS, self._what_if_now)
@@ -38,8 +38,10 @@ class Judge(QObject):
         timer.timeout.connect(slot)
         return timer
 
-    def request(self) -> None:
-        """The plan, or what it is judged by, has changed."""
+    def request(self, fresh: bool = False) -> None:
+        """The plan, or what it is judged by, has changed. `fresh`: look at the world as a launch would, which asks the
+        RPC hosts that the plan names and may take seconds."""
+        self._fresh = self._fresh or fresh
         self._debounce.start()
 
     @property
@@ -64,10 +66,11 @@ class Judge(QObject):
             return
         if desk.engines is None:
             return
-        self._busy, self._dirty = True, False
+        fresh = self._fresh
+        self._busy, self._dirty, self._fresh = True, False, False
         plan, machine = desk.plan, desk.machine_before()
-        bridge.run(lambda: desk.workspace.preview(plan, machine=machine), self._previewed, self._failed, self,
-                   name="preview")
+        bridge.run(lambda: desk.workspace.preview(plan, machine=machine, fresh=fresh), self._previewed, self._failed,
+                   self, name="preview")
 
     def _previewed(self, preview: Preview) -> None:
         self._busy = False

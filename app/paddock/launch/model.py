@@ -241,3 +241,6 @@ class Conditions:
     """Whether the kernel moves pages between banks of memory by itself (Linux)."""
     cached_fraction: float | None = None
     """How much of the model file lies in the page cache, 0 to 1; asked only where --numa is set."""
+    rpc_hosts: tuple[tuple[str, str], ...] = ()
+    """(address, state) of the RPC hosts of the plan that would not serve when they were last asked, which is at a
+    launch or on request: "silent", "busy" (with another client) or "foreign" (something else listens)."""

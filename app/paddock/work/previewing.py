@@ -46,8 +46,10 @@ def preview(workspace: Workspace, plan: Plan, *, engine: Engine | None, machine:
     draft, _ = _read(workspace, _here(plan, "spec-draft-model"))
     projector, _ = _read(workspace, _here(plan, "mmproj"))
     off = workspace.settings.additions_off if additions_off is None else additions_off
+    if fresh:
+        workspace.rpc.ask_before_launch(endpoints(plan))
     conditions = replace(conditions_of(plan), keeps_environment="clean-environment" in off, draft=draft,
-                         projector=projector,
+                         projector=projector, rpc_hosts=workspace.rpc.told(endpoints(plan)),
                          nccl=uses_nccl(engine) if plan.get("split-mode") == "tensor" else None)
     given = given_for(workspace, model, engine, machine, draft, projector) | adapters_of(workspace, plan)
     read = as_read(plan, engine)

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 WARNING = Text("RPC servers ask for no password and encrypt nothing: whoever reaches the port can use them, read what "
                "is sent, and crash them. Only in a network whose every member you trust.")
 _GREETING_S = 3.0
+_BEFORE_LAUNCH_S = 1.5
 _LISTING_S = 15.0
+
+
+_STATES = {"refused": "silent", "unreachable": "silent", "unknown_name": "silent", "failed": "silent",
+           "mute": "busy", "foreign": "foreign"}
+"""What a greeting means for a launch; one that answers is not listed."""
 
 
 class Reach(StrEnum):
@@ -132,6 +138,7 @@ class RpcHosts:
         self._workspace = workspace
         self._lock = threading.Lock()
         self._servers: list[RpcServer] = []
+        self._told: dict[str, str] = {}
 
     # -- addresses
 
@@ -185,6 +192,35 @@ class RpcHosts:
             except AppError:
                 continue
         return False
+
+    def ask_before_launch(self, names: Sequence[str]) -> None:
+        """Greet what a plan names, so that `told` can answer. Seconds for each that is silent: for a launch or on
+        request, not for an edit. Whoever is used from here is not asked, and what is no address is left to the checks.
+        """
+        for name in names:
+            try:
+                endpoint = parse_endpoint(name)
+            except AppError:
+                continue
+            state = "busy" if self.user(endpoint) else _STATES.get(greet(endpoint, timeout_s=_BEFORE_LAUNCH_S).state)
+            with self._lock:
+                self._told.pop(name, None)
+                if state is not None:
+                    self._told[name] = state
+
+    def told(self, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """(address, state) of those that would not serve when they were last asked, as `Conditions.rpc_hosts` has it.
+
+        Asks nobody: what was found at a launch stands until it is asked again, or until it was seen to answer."""
+        with self._lock:
+            return tuple((name, self._told[name]) for name in names if name in self._told)
+
+    def answered(self, names: Sequence[str]) -> None:
+        """These were seen to take a connection: what was told of silence holds no longer."""
+        with self._lock:
+            for name in names:
+                if self._told.get(name) == "silent":
+                    del self._told[name]
 
     # -- servers of our own
 

@@ -180,7 +180,9 @@ class Workspace:
         if time.monotonic() < self._silent_until.get(rpc, 0.0) or self.rpc.in_use(rpc):
             return False
         found = all(map(reachable, rpc))
-        if not found:
+        if found:
+            self.rpc.answered(rpc)
+        else:
             self._silent_until[rpc] = time.monotonic() + RPC_PAUSE_S
         return found
 

@@ -149,6 +149,27 @@ def remote_devices(q: Question) -> Iterator[Issue]:
                       Text("Use it in a network that you trust, or through a tunnel (ssh -L)."))
 
 
+def silent_hosts(q: Question) -> Iterator[Issue]:
+    """llama.cpp ends at once where it cannot connect, and waits behind another client (tools/rpc serves one)."""
+    named = [part.strip() for part in (q.text("rpc") or "").split(",") if part.strip()]
+    states = dict(q.conditions.rpc_hosts)
+    silent, foreign, busy = ([host for host in named if states.get(host) == state]
+                             for state in ("silent", "foreign", "busy"))
+    for host in silent:
+        rest = ",".join(other for other in named if other != host)
+        yield error("rpc-silent", "rpc", Text("Nobody answers at {host}: llama.cpp ends where an RPC host cannot be "
+                                              "reached.", host=host),
+                    Text("Start ggml-rpc-server there, or take {host} out.", host=host),
+                    (("rpc", (rest,) if rest else None),))
+    for host in foreign:
+        yield error("rpc-foreign", "rpc", Text("What listens at {host} is no RPC server of llama.cpp.", host=host),
+                    Text("Check the port: ggml-rpc-server takes 50052 unless it is told another."))
+    for host in busy:
+        yield warning("rpc-busy", "rpc", Text("{host} serves another program now, and one at a time: this server would "
+                                              "wait until that is done.", host=host),
+                      Text("End what uses it, or name another host."))
+
+
 def container_port(q: Question) -> Iterator[Issue]:
     """What listens inside a container is reached only through a port that it publishes."""
     container = containers.around(q.plan.prefix)

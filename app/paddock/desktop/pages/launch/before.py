@@ -61,6 +61,35 @@ class IssueRow(QWidget):
         self.setLayout(line)
 
 
+class HostsRow(QWidget):
+    """Where the plan names RPC hosts: they are asked at the launch, or now. What is wrong with one stands above."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._words = Label("", "note", "text2", wrap=True)
+        self.ask = button(tr("Ask now"), "cable", self._pressed, small=True)
+        self.ask.setAccessibleName(tr("Ask now whether the RPC hosts answer"))
+        line = row(self._words, self.ask, gap=8)
+        line.setStretch(0, 1)
+        self.setLayout(line)
+        desk.previewChanged.connect(self._answered)
+        self._show(waiting=False)
+
+    def _show(self, waiting: bool) -> None:
+        self._words.setText(tr("Asking the RPC hosts…") if waiting else
+                            tr("A launch asks first whether the RPC hosts answer."))
+        self.ask.setEnabled(not waiting)
+
+    def _pressed(self) -> None:
+        self._show(waiting=True)
+        self._desk.refresh_preview(fresh=True)
+
+    @Slot()
+    def _answered(self) -> None:
+        self._show(waiting=False)
+
+
 class BeforePane(QScrollArea):
     """The side pane of Launch; a tab where there is no room beside the form."""
 
@@ -80,6 +109,7 @@ class BeforePane(QScrollArea):
         self._anyway_row = QWidget()
         self._anyway_row.setLayout(row(
             Label(tr("An error stops the launch until it is mended."), "note", "text2", wrap=True), self.anyway))
+        self.hosts = HostsRow(desk)
         self._notes = QVBoxLayout()
         self._notes.setSpacing(4)
         self._notes_title = Label(tr("About the estimate"), weight=600)
@@ -91,7 +121,7 @@ class BeforePane(QScrollArea):
         self._holders_unit = Label("GiB", "note", "text2")
         inner = panel("base", column(
             row(Label(tr("Before you launch"), weight=600), self.count, None), rule(), self._issues,
-            self._anyway_row, 8, self._notes_title, self._notes, 8,
+            self.hosts, self._anyway_row, 8, self._notes_title, self._notes, 8,
             row(self._holders_title, self._holders_unit, None), self._holders, None,
             gap=8, margins=(16, 13, 16, 13)))
         self.setWidget(inner)
@@ -114,6 +144,7 @@ class BeforePane(QScrollArea):
         issues = tuple(sorted(preview.issues, key=lambda i: order.index(i.severity))) if preview is not None else ()
         has_error = any(i.severity is Severity.ERROR for i in issues)
         self._anyway_row.setVisible(has_error and not self._desk.live() and self._can_launch())
+        self.hosts.setVisible(bool(self._desk.plan.get("rpc")) and not self._desk.live())
         notes = preview.estimate.notes if preview is not None and preview.estimate is not None else ()
         if issues != self._shown:
             self._shown = issues
