@@ -207,6 +207,25 @@ class Desk(QObject):
         usable = [e for e in self.engines or [] if e.error is None]
         return next((e for e in usable if wanted in (e.name, str(e.path))), usable[0] if usable else None)
 
+    def _read_machine(self, refresh: bool) -> None:
+        engine = self.engine()
+        bridge.run(lambda: self.workspace.machine(engine, again=refresh), self._machine_read, None, self,
+                   name="machine")
+
+    def _machine_read(self, machine: Machine) -> None:
+        changed = self.machine is None or moved(self.machine, machine)
+        if changed:
+            self.machine = machine
+            self.machineChanged.emit()
+            self.judge.request()
+        if self.entries is None and self.scan_job is None:
+            self.scan()
+
+    @Slot()
+    def _refresh_machine(self) -> None:
+        if self._visible and self.engines is not None and self.judge.quiet and self.machine_before() is None:
+            self._read_machine(refresh=True)
+
     # -- the plan ------------------------------------------------------------------------------------------------
 
     def edit(self, plan: Plan) -> None:
