@@ -168,7 +168,7 @@ def test_free_memory_that_changed_is_judged_anew(qtbot, planned: Desk, workspace
     before = planned.preview
     workspace.hardware = replace(machine_at(), ram_available_bytes=1 << 30)
     with qtbot.waitSignal(planned.previewChanged):
-        planned._refresh_machine()
+        planned.machines.refresh()
     assert planned.preview is not before
 
 
@@ -177,7 +177,7 @@ def test_a_running_server_s_own_memory_is_not_counted_against_the_plan(qtbot, pl
         planned.launch()
     workspace.hardware = replace(machine_at(), ram_available_bytes=1 << 30)
     with qtbot.assertNotEmitted(planned.machineChanged, wait=50):
-        planned._refresh_machine()
+        planned.machines.refresh()
 
 
 def test_an_addition_is_switched_off_for_all_launches(qtbot, planned: Desk, workspace: WorkspaceDouble) -> None:

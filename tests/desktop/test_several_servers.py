@@ -118,7 +118,7 @@ def test_a_further_plan_is_judged_by_what_the_running_server_left(qtbot, planned
     with qtbot.waitSignal(planned.previewChanged):
         planned.set("ctx-size", 2048)
     with qtbot.waitSignal(planned.previewChanged):
-        planned._refresh_machine()
+        planned.machines.refresh()
     assert planned.preview.machine.ram_available_bytes == 1 << 30
 
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
-from paddock.desktop import bridge, drafts
+from paddock.desktop import bridge
+from paddock.desktop.drafts import DraftDesk
 from paddock.desktop.history import Record
 from paddock.desktop.judging import Judge
+from paddock.desktop.machine_watch import MachineWatch
 from paddock.desktop.profiles import ProfileDesk
 from paddock.desktop.whatif import WhatIf, changes, what_if
 from paddock.engine.model import Engine
@@ -34,22 +36,7 @@ if TYPE_CHECKING:
     from paddock.work.watching import Watched
 
 LIVE = (State.STARTING, State.LOADING, State.READY, State.STOPPING)
-_REFRESH_MS = 4000
-_AUTOSAVE_MS = 1500
 _UNDO_DEPTH = 100
-_NOISE_BYTES = 32 << 20
-
-
-def moved(before: Machine, now: Machine) -> bool:
-    """Whether free memory changed by so much that a verdict could, or the devices did."""
-    def frees(machine: Machine) -> list[tuple[str, int | None]]:
-        return [(d.name, d.free_bytes) for d in machine.devices] + [("", machine.ram_available_bytes)]
-
-    old, new = frees(before), frees(now)
-    if [name for name, _ in old] != [name for name, _ in new]:
-        return True
-    return any((a is None) != (b is None) or abs((a or 0) - (b or 0)) > _NOISE_BYTES
-               for (_, a), (_, b) in zip(old, new, strict=True))
 
 
 class Desk(QObject):
@@ -107,22 +94,14 @@ class Desk(QObject):
         self.keep_serving = bool(workspace.settings.keep_serving)
         """whether the next server may outlive the window"""
         self._past: list[Plan] = []
-        self._visible = True
         self.scan_job: bridge.Job | None = None
         self.profiles = ProfileDesk(self)
         self.judge = Judge(self, ask)
         self.relay = bridge.Relay(self)
         self.relay.stateChanged.connect(self._run_state)
         self.relay.diagnosed.connect(self.runDiagnosed)
-        self._refresh = self._timer(_REFRESH_MS, self._refresh_machine)
-        self._autosave = self._timer(_AUTOSAVE_MS, self._save_draft, single=True)
-
-    def _timer(self, interval: int, slot: Callable[[], None], single: bool = False) -> QTimer:
-        timer = QTimer(self)
-        timer.setInterval(interval)
-        timer.setSingleShot(single)
-        timer.timeout.connect(slot)
-        return timer
+        self.machines = MachineWatch(self)
+        self.drafts = DraftDesk(self)
 
     # -- the beginning and the end -------------------------------------------------------------------------------
 
@@ -133,26 +112,9 @@ class Desk(QObject):
             self.open_model(file)
             self.profiles.refresh()
         else:
-            bridge.run(self._read_draft, self._restore, self.failed.emit, self, name="draft", in_order=True)
-        self._refresh.start()
+            self.drafts.bring_back()
+        self.machines.start()
         bridge.run(self.workspace.leftovers, self._leftovers, None, self, name="leftovers")
-
-    def _read_draft(self) -> tuple[drafts.Draft | None, Any]:
-        draft = drafts.load(self.workspace.paths)
-        if draft is None or draft.profile is None:
-            return draft, None
-        try:
-            return draft, self.workspace.open_profile(draft.profile)
-        except AppError:
-            return draft, None
-
-    def _restore(self, found: tuple[drafts.Draft | None, Any]) -> None:
-        draft, opened = found
-        if draft is not None and not self.plan.settings:
-            self.profile = opened.profile if opened is not None else None
-            self.saved = opened.saved if opened is not None else draft.saved
-            self._set_plan(draft.plan)
-        self.profiles.refresh()
 
     def _leftovers(self, found: list[Any]) -> None:
         if found:
@@ -161,23 +123,14 @@ class Desk(QObject):
     def close(self) -> None:
         """Write what is pending; worker threads are joined by the caller (`bridge.shutdown`)."""
         self.judge.close()
-        for timer in (self._refresh, self._autosave):
-            timer.stop()
+        self.machines.stop()
         if self.scan_job is not None:
             self.scan_job.cancel()
-        self._save_draft()
+        self.drafts.keep()
 
     def set_visible(self, visible: bool) -> None:
         """A hidden window does not ask the driver for free memory."""
-        self._visible = visible
-
-    @Slot()
-    def _save_draft(self) -> None:
-        if self.plan.settings or self.plan.environment:
-            name = self.profile.name if self.profile is not None else None
-            draft, edited = drafts.Draft(self.plan, self.saved, name), bool(self.changes())
-            bridge.run(lambda: drafts.keep(self.workspace, draft, edited), None, None, self, name="draft",
-                       in_order=True)
+        self.machines.visible = visible
 
     # -- engines and machine -------------------------------------------------------------------------------------
 
@@ -190,7 +143,7 @@ class Desk(QObject):
         self.engines = list(engines)
         self.enginesChanged.emit()
         self.judge.request()
-        self._read_machine(refresh=False)
+        self.machines.read(again=False)
 
     def _engines_failed(self, error: AppError) -> None:
         self.engines = []
@@ -207,25 +160,6 @@ class Desk(QObject):
         usable = [e for e in self.engines or [] if e.error is None]
         return next((e for e in usable if wanted in (e.name, str(e.path))), usable[0] if usable else None)
 
-    def _read_machine(self, refresh: bool) -> None:
-        engine = self.engine()
-        bridge.run(lambda: self.workspace.machine(engine, again=refresh), self._machine_read, None, self,
-                   name="machine")
-
-    def _machine_read(self, machine: Machine) -> None:
-        changed = self.machine is None or moved(self.machine, machine)
-        if changed:
-            self.machine = machine
-            self.machineChanged.emit()
-            self.judge.request()
-        if self.entries is None and self.scan_job is None:
-            self.scan()
-
-    @Slot()
-    def _refresh_machine(self) -> None:
-        if self._visible and self.engines is not None and self.judge.quiet and self.machine_before() is None:
-            self._read_machine(refresh=True)
-
     # -- the plan ------------------------------------------------------------------------------------------------
 
     def edit(self, plan: Plan) -> None:
@@ -241,6 +175,11 @@ class Desk(QObject):
     def unset(self, *options: str) -> None:
         self.edit(self.plan.without(*options))
 
+    def put_back(self, plan: Plan, saved: Plan | None, profile: Profile | None) -> None:
+        """What was worked on the last time, as it was; there is nothing before it to undo to."""
+        self.profile, self.saved = profile, saved
+        self._set_plan(plan)
+
     def undo(self) -> None:
         """Back to the plan before the last edit."""
         if self._past:
@@ -252,7 +191,7 @@ class Desk(QObject):
     def _set_plan(self, plan: Plan) -> None:
         self.plan = plan
         self.planChanged.emit(plan)
-        self._autosave.start()
+        self.drafts.keep_soon()
         self.judge.request()
 
     def model_path(self) -> str | None:
@@ -331,7 +270,7 @@ class Desk(QObject):
         if self.launching:
             return
         self.launching = True
-        self._save_draft()
+        self.drafts.keep()
         self.runsChanged.emit()
         plan = self.plan
         profile = self.profile.name if self.profile is not None else None
@@ -380,7 +319,7 @@ class Desk(QObject):
             self.runsChanged.emit()
             self.judge.ask_record()
             if self.machine_before() is None:
-                self._read_machine(refresh=True)
+                self.machines.read(again=True)
             if run is self._then_launch:
                 self._then_launch = None
                 self.launch()
