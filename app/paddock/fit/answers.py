@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paddock.fit.builds import rules_of
 from paddock.fit.corrections import Correction
 from paddock.fit.model import Budget, DeviceEstimate, Estimate
 from paddock.fit.verdicts import estimate
@@ -13,19 +14,21 @@ from paddock.launch.model import Plan
 
 
 def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: ModelFile | None = None,
-           corrections: Sequence[Correction] = (), adapters: Sequence[ModelFile] = ()) -> dict[str, Any]:
+           corrections: Sequence[Correction] = (), adapters: Sequence[ModelFile] = (),
+           projector: ModelFile | None = None) -> dict[str, Any]:
     """The answer to a request line whose files were read by the caller.
 
     request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes; one named Host, or of kind
-    host or cpu, stands for the RAM, which is not judged where it is left out. The figures are those of llama.cpp's dry
-    run. Keys of the answer: see `as_answer`, and "id".
+    host or cpu, stands for the RAM, which is not judged where it is left out; "rules": an engine's build. The figures
+    are those of llama.cpp's dry run. Keys of the answer: see `as_answer`, and "id". AppError for rules that are no build.
     """
     devices = request.get("devices", ())
     budgets = tuple(Budget(d["name"], d["kind"], d.get("total"), d.get("free"), bool(d.get("integrated", False)))
                     for d in devices if not _is_ram(d))
     ram: Mapping[str, Any] = next((d for d in devices if _is_ram(d)), {})
     found = as_answer(estimate(model, plan, budgets, draft=draft, pins=False, corrections=corrections,
-                               host_total=ram.get("total"), host_free=ram.get("free"), adapters=adapters))
+                               host_total=ram.get("total"), host_free=ram.get("free"), adapters=adapters,
+                               projector=projector, rules=rules_of(request.get("rules"))))
     return {"id": request.get("id"), **found}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paddock.fit.quants import BLOCKS
+from paddock.launch.expressions import endless
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 
@@ -165,7 +166,9 @@ def canonical(setting: Setting) -> tuple[str, bool]:
 
 
 def compiled(pattern: str) -> re.Pattern[str] | None:
-    """A C++ (ECMAScript) expression as Python's; None if it is not valid."""
+    """A C++ (ECMAScript) expression as Python's; None if it is not valid or may never be done."""
+    if endless(pattern):
+        return None
     text = re.sub(r"\[:(\w+):\]", lambda m: _CLASSES.get(m[1], ""), pattern)
     try:
         return re.compile(text)
@@ -232,6 +235,9 @@ class _Reading:
             pattern, equals, target = part.partition("=")
             if not equals:
                 self.refuse(Text("“{part}” in --override-tensor has no “=”.", part=part))
+            elif endless(pattern):
+                self.refuse(Text("“{part}” in --override-tensor repeats a repetition: llama.cpp may never finish with "
+                                 "it.", part=pattern))
             elif compiled(pattern) is None:
                 self.refuse(Text("“{part}” in --override-tensor is not a valid expression.", part=pattern))
             else:
@@ -250,7 +256,7 @@ class _Reading:
     def whole(self, name: str, text: str | None) -> int | None:
         if text is None:
             return None
-        match = re.match(r"\s*[+-]?\d+", text)
+        match = re.match(r"\s*[+-]?[0-9]+", text)
         if match is None:
             self.refuse(Text("“{value}” is not a whole number for --{option}.", value=text, option=name))
             return None

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.fit import estimator
-from paddock.fit.adapters import adapter_terms
+from paddock.fit.adapters import adapter_paths, adapter_terms
 from paddock.fit.arguments import read
+from paddock.fit.builds import KNOWN, by_rules
 from paddock.fit.corrections import Correction, corrected
 from paddock.fit.estimator import ContextRows, cant_tell, known
 from paddock.fit.judging import rejudged
@@ -40,24 +41,25 @@ _NOT_MODELS = {
 def estimate(model: ModelFile, plan: Plan, budgets: Sequence[Budget], *, draft: ModelFile | None = None,
              projector: ModelFile | None = None, host_total: int | None = None, host_free: int | None = None,
              pins: bool = True, corrections: Sequence[Correction] = (), spills: bool = False,
-             adapters: Sequence[ModelFile] = ()) -> Estimate:
+             adapters: Sequence[ModelFile] = (), rules: str = KNOWN) -> Estimate:
     """What this plan reserves on each device, "Host" last, and whether it fits the memory that is free.
 
     `pins`: the figures of a running server; without, those of llama.cpp's dry run (a second GPU's compute then is
     larger by one residual's four copies, memory-model 3.2). `corrections`: what earlier launches showed beyond the
     bands, taken over with a note. `spills`: the driver moves what a nearly full card cannot hold into RAM, without an
-    error (Windows), so a larger margin is kept. Sizes are bytes. Never raises for a readable model: what llama.cpp
-    refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
+    error (Windows), so a larger margin is kept. `rules`: see `builds`. Sizes are bytes. Never raises for a readable
+    model: what llama.cpp refuses is `rejected`, what cannot be told is the verdict "can't tell" with the reason.
     """
     start = time.perf_counter()
     found = _estimate(model, plan, tuple(budgets), draft, projector, host_total, host_free, pins,
-                      corrections, spills, tuple(adapters))
+                      corrections, spills, tuple(adapters), rules)
     return replace(found, ms=(time.perf_counter() - start) * 1e3)
 
 
 def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: ModelFile | None,
               projector: ModelFile | None, host_total: int | None, host_free: int | None, pins: bool,
-              corrections: Sequence[Correction], spills: bool, adapters: tuple[ModelFile, ...]) -> Estimate:
+              corrections: Sequence[Correction], spills: bool, adapters: tuple[ModelFile, ...],
+              rules: str) -> Estimate:
     if model.kind in _NOT_MODELS:
         return _unknown(_NOT_MODELS[model.kind])
     arguments = read(plan)
@@ -82,7 +84,8 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     found = tuple(_with_margin(row, levers, i, spills) for i, row in enumerate(divided(rows, levers, main)))
     whole = _whole(model, levers, main, found, second is not None)
     notes = (*arguments.notes, *_open_context(levers, whole), *whole.notes, *_uncounted(found))
-    judged = corrected(replace(whole, notes=notes), corrections)
+    whole = _with_unread(replace(whole, notes=notes), levers, plan, projector, adapters)
+    judged = corrected(by_rules(whole, rules), corrections)
     return replace(judged, notes=(*_spilling(judged), *judged.notes)) if spills else judged
 
 
@@ -236,8 +239,20 @@ def _whole(model: ModelFile, levers: Levers, main: ContextRows, rows: tuple[Devi
         devices=rows, verdict=Verdict.CANT_TELL, reason=Text(""), context_length=sizes.context, slots=sizes.slots,
         unified=sizes.unified, context_per_slot=per_slot, kv_bytes_per_token=_per_token(main),
         layers_offloaded=(sum(d != HOST for d in placement.layer_device), len(placement.layer_device)),
-        notes=notes, has_draft=has_draft, known=Known.CHECKED if exact else Known.SOURCE, rules="11434",
+        notes=notes, has_draft=has_draft, known=Known.CHECKED if exact else Known.SOURCE, rules=KNOWN,
         doubt=_doubt(model, levers, has_draft)))
+
+
+def _with_unread(found: Estimate, levers: Levers, plan: Plan, projector: ModelFile | None,
+                 adapters: Sequence[ModelFile]) -> Estimate:
+    """In doubt where a file beside the model is asked for and was not there to be counted."""
+    if found.doubt is not None:
+        return found
+    if levers.projector and projector is None:
+        return rejudged(replace(found, doubt=Text("The projector could not be read, so it is not counted.")))
+    if len(adapters) < len(adapter_paths(plan)):
+        return rejudged(replace(found, doubt=Text("An adapter (LoRA) could not be read, so it is not counted.")))
+    return found
 
 
 def _doubt(model: ModelFile, levers: Levers, has_draft: bool) -> Text | None:

@@ -30,14 +30,21 @@ def answer(workspace: Workspace, request: Mapping[str, Any], corrections: bool =
     args = request.get("args", [])
     if not isinstance(args, list) or not all(isinstance(a, str) for a in args):
         raise AppError(Text("\"args\" must be a list of texts."))
-    request = {**request, "devices": [_device(d) for d in _listed(request)]}
+    devices = [_device(d) for d in _listed(request)]
+    names = [d["name"] for d in devices]
+    for name in names:
+        if names.count(name) > 1:
+            raise AppError(Text("The request names the device {name} more than once.", name=name))
+    request = {**request, "devices": devices}
     plan = parse_argv(args)
     model = workspace.read_model(path)
     draft_path = plan.get("spec-draft-model")
     draft = workspace.read_model(draft_path) if draft_path else None
+    projector_path = plan.get("mmproj")
+    projector = workspace.read_model(projector_path) if projector_path else None
     taught = workspace.corrections(model, workspace.engine(), True) if corrections else ()
     adapters = tuple(workspace.read_model(path) for path in adapter_paths(plan))
-    return fit_answer(request, model, plan, draft, taught, adapters)
+    return fit_answer(request, model, plan, draft, taught, adapters, projector)
 
 
 def _listed(request: Mapping[str, Any]) -> list[Any]:

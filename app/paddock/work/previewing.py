@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.engine import Engine
 from paddock.errors import AppError
-from paddock.fit import Budget, Estimate, estimate
+from paddock.fit import Budget, Estimate, builds, estimate
 from paddock.fit.adapters import adapter_paths
 from paddock.fit.ceiling import Ceiling
 from paddock.fit.prediction import FitPrediction
@@ -153,7 +153,18 @@ def given_for(workspace: Workspace, model: ModelFile | None, engine: Engine | No
     """What `fit.estimate` and all that judges by it take besides model, plan and devices, so that all agree."""
     return {"draft": draft, "projector": projector, "host_total": machine.ram_total_bytes,
             "host_free": machine.ram_available_bytes, "corrections": workspace.corrections(model, engine, corrections),
-            "spills": machine.system.startswith("Windows")}
+            "spills": machine.system.startswith("Windows"), "rules": _rules(engine)}
+
+
+def _rules(engine: Engine | None) -> str:
+    """By what the engine's own help shows, never by its number: `--log-jsonl` came between the builds that we know, and
+    options that the catalogue has not came later."""
+    if engine is None or engine.knows("--log-jsonl") is None:
+        return builds.KNOWN
+    if not engine.knows("--log-jsonl"):
+        return builds.OLDER
+    unknown = [o for o in engine.options if not o.removed and CATALOGUE.of(o.names[0]) is None]
+    return builds.NEWER if unknown else builds.KNOWN
 
 
 def given_of(workspace: Workspace, preview: Preview) -> dict[str, Any]:
@@ -213,7 +224,7 @@ def case_of(workspace: Workspace, plan: Plan, budgets: Sequence[Budget] | None =
         given |= adapters_of(workspace, plan)
         return Case(as_read(plan, engine), model, engine, machine, budgets_of(machine), given)
     given = given_for(workspace, model, engine, machine, draft, projector, bool(corrections))
-    given |= {"spills": False, **adapters_of(workspace, plan)}
+    given |= {"spills": False, "rules": builds.KNOWN, **adapters_of(workspace, plan)}
     ram = next((b for b in budgets if b.name == "Host"), None)
     if ram is not None:
         given |= {"host_total": ram.total_bytes, "host_free": ram.free_bytes}
