@@ -139,7 +139,7 @@ def test_the_run_button_carries_the_state(qtbot, window: MainWindow, planned: De
         planned.launch()
     qtbot.waitUntil(lambda: planned.run is not None)
     planned.run.become(State.READY)
-    button = window._buttons["run"]
+    button = window._rail.buttons["run"]
     qtbot.waitUntil(lambda: button.accessibleDescription() == "Ready")
     assert button._dot == "ok"
 
@@ -318,7 +318,7 @@ def test_the_words_of_the_rail_have_air_on_both_sides(qtbot, window: MainWindow,
     text.use_language(language)
     try:
         window.rebuild()
-        for made in window._buttons.values():
+        for made in window._rail.buttons.values():
             assert made.wanted_width() <= made.width()
     finally:
         text.use_language("en")

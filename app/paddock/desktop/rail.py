@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from collections.abc import Iterable
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from paddock.desktop.icons import paint_icon
 from paddock.desktop.theme import theme
@@ -93,3 +95,39 @@ class RailButton(QAbstractButton):
             painter.setPen(QPen(t.color("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+
+
+class Rail(QFrame):
+    """The pages in the order of the journey, settings at the foot; made anew when the language changes."""
+
+    chosen = Signal(str)
+    """a page's name"""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self.setProperty("panel", "window")
+        self.setFixedWidth(theme().px(RAIL))
+        self.buttons: dict[str, RailButton] = {}
+        self._group = QButtonGroup(self)
+        self._group.setExclusive(True)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        mark = Mark()
+        mark.setFixedHeight(theme().px(56))
+        box.addWidget(mark)
+        for number, name in enumerate(names, 1):
+            if name == "settings":
+                box.addStretch(1)
+            made = RailButton(page_word(name), PAGE_ICONS[name], f"Ctrl+{number}")
+            made.clicked.connect(lambda _checked=False, chosen=name: self.chosen.emit(chosen))
+            self._group.addButton(made)
+            self.buttons[name] = made
+            box.addWidget(made)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Icons alone, else as wide as the widest word."""
+        wide = max(theme().px(RAIL), *(made.wanted_width() for made in self.buttons.values()))
+        self.setFixedWidth(theme().px(RAIL_NARROW) if narrow else wide)
+        for made in self.buttons.values():
+            made.set_narrow(narrow)

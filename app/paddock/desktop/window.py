@@ -20,25 +20,18 @@ from PySide6.QtGui import (
     QShortcut,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QMainWindow,
-    QMessageBox,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 
-from paddock.desktop import bridge
+from paddock.desktop import bridge, questions
 from paddock.desktop.degraded import FindingsWatch
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.control import blocked, state_words
 from paddock.desktop.icons import icon
 from paddock.desktop.opening import open_path, opens
-from paddock.desktop.parts.basic import column, panel, row, rule
+from paddock.desktop.parts.basic import column, row, rule
 from paddock.desktop.parts.blocks import Banner
 from paddock.desktop.parts.signs import STATES
-from paddock.desktop.rail import PAGE_ICONS, RAIL, RAIL_NARROW, Mark, RailButton, page_word
+from paddock.desktop.rail import Rail
 from paddock.desktop.state import LIVE, Desk
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -71,7 +64,6 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.setMinimumSize(760, 480)
         self._pages: dict[str, QWidget] = {}
-        self._buttons: dict[str, RailButton] = {}
         self._current = ""
         self._closing = False
         self._announced = ""
@@ -98,7 +90,8 @@ class MainWindow(QMainWindow):
         self.dock = Dock(self.desk)
         self.dock.folded.connect(self._fold)
         self.dock.stopPressed.connect(self.stop)
-        self._rail = self._make_rail()
+        self._rail = Rail(name for name, _ in _PAGES if _page_exists(name))
+        self._rail.chosen.connect(self.show_page)
         self.setCentralWidget(self._body())
 
     def _show_first(self) -> None:
@@ -109,7 +102,6 @@ class MainWindow(QMainWindow):
     def rebuild(self) -> None:
         """In another language or text size: everything is made anew, the desk and its plan stay."""
         self._pages.clear()
-        self._buttons.clear()
         self._build()
         self._mark_run()
         self.show_page(self._current)
@@ -123,32 +115,8 @@ class MainWindow(QMainWindow):
         whole.setLayout(line)
         return whole
 
-    def _make_rail(self) -> QWidget:
-        self._group = QButtonGroup(self)
-        self._group.setExclusive(True)
-        rail = panel("window")
-        rail.setFixedWidth(theme().px(RAIL))
-        box = QVBoxLayout(rail)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        mark = Mark()
-        mark.setFixedHeight(theme().px(56))
-        box.addWidget(mark)
-        for name, class_name in _PAGES:
-            if name == "settings":
-                box.addStretch(1)
-            if not _page_exists(name, class_name):
-                continue
-            number = len(self._buttons) + 1
-            made = RailButton(page_word(name), PAGE_ICONS[name], f"Ctrl+{number}")
-            made.clicked.connect(lambda _checked=False, chosen=name: self.show_page(chosen))
-            self._group.addButton(made)
-            self._buttons[name] = made
-            box.addWidget(made)
-        return rail
-
     def _shortcuts(self) -> None:
-        for number, name in enumerate(self._buttons, 1):
+        for number, name in enumerate(self._rail.buttons, 1):
             self._shortcut(f"Ctrl+{number}", lambda chosen=name: self.show_page(chosen))
         self._shortcut("Ctrl+Return", self._launch_or_nothing)
         self._shortcut("Ctrl+Shift+Return", self._launch_beside)
@@ -168,7 +136,7 @@ class MainWindow(QMainWindow):
     @Slot(str, object)
     def show_page(self, name: str, what: object = None) -> None:
         """Bring a page to the front, made if it was not there yet; pages with `show_item` get `what`."""
-        if name not in self._buttons:
+        if name not in self._rail.buttons:
             return
         page = self._pages.get(name)
         if page is None:
@@ -176,7 +144,7 @@ class MainWindow(QMainWindow):
             self._pages[name] = page
             self._stack.addWidget(page)
         self._current = name
-        self._buttons[name].setChecked(True)
+        self._rail.buttons[name].setChecked(True)
         self._stack.setCurrentWidget(page)
         self.setWindowTitle(tr("{page} – Paddock", page=cast(Page, page).title))
         self._arrange()
@@ -194,7 +162,7 @@ class MainWindow(QMainWindow):
     @property
     def names(self) -> tuple[str, ...]:
         """The pages there are, in the rail's order."""
-        return tuple(self._buttons)
+        return tuple(self._rail.buttons)
 
     @Slot(bool)
     def _fold(self, folded: bool) -> None:
@@ -206,11 +174,7 @@ class MainWindow(QMainWindow):
         return f"{self._current} low" if self.height() < theme().px(LOW) else self._current
 
     def _arrange(self) -> None:
-        narrow = self.width() < theme().px(NARROW)
-        wide = max(theme().px(RAIL), *(made.wanted_width() for made in self._buttons.values()))
-        self._rail.setFixedWidth(theme().px(RAIL_NARROW) if narrow else wide)
-        for made in self._buttons.values():
-            made.set_narrow(narrow)
+        self._rail.set_narrow(self.width() < theme().px(NARROW))
         low = self.height() < theme().px(LOW)
         self.dock.set_folded(self._dock_wish.get(self._dock_key(), low or self._current != "launch"))
         self.dock.show_line_when_folded(self._current == "run")
@@ -267,7 +231,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _mark_run(self) -> None:
-        made = self._buttons.get("run")
+        made = self._rail.buttons.get("run")
         if made is None:
             return
         state, words, tone = state_words(self.desk)
@@ -299,15 +263,7 @@ class MainWindow(QMainWindow):
 
     def ask_to_stop(self, active: int) -> bool:
         """Whether to cut off requests that are being answered."""
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Paddock")
-        box.setText(tr("A request is being answered.", plural="{count} requests are being answered.", count=active))
-        box.setInformativeText(tr("Stopping the server cuts it off."))
-        stop = box.addButton(tr("Stop"), QMessageBox.ButtonRole.AcceptRole)
-        box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-        box.exec()
-        return box.clickedButton() is stop
+        return questions.stop_while_answering(self, active)
 
     def _save(self) -> None:
         page = self._pages.get("launch")
@@ -362,21 +318,7 @@ class MainWindow(QMainWindow):
 
     def ask_to_close(self, count: int, lasting: bool) -> str:
         """stop, keep or cancel. Only a server that was launched to keep serving can outlive us (`lasting`)."""
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Paddock")
-        box.setText(tr("A server is running.", plural="{count} servers are running.", count=count))
-        box.setInformativeText(
-            tr("Stop it with Paddock, or let it serve on without being watched?") if lasting else
-            tr("It stops with Paddock. To let a server outlive the window, tick “Servers keep serving” in "
-               "Settings before launching it."))
-        stop = box.addButton(tr("Stop and quit"), QMessageBox.ButtonRole.AcceptRole)
-        keep = box.addButton(tr("Keep serving"), QMessageBox.ButtonRole.DestructiveRole) if lasting else None
-        box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(stop)
-        box.exec()
-        clicked = box.clickedButton()
-        return "stop" if clicked is stop else "keep" if keep is not None and clicked is keep else "cancel"
+        return questions.quit_while_serving(self, count, lasting)
 
     def _settings(self) -> QSettings:
         path = self.desk.workspace.paths.root / "window.ini"
@@ -405,18 +347,18 @@ class MainWindow(QMainWindow):
             self.resize(1280, 800)
         self._dock_wish.update(self.desk.workspace.settings.dock_folded)
         page = settings.value("page")
-        self._current = page if isinstance(page, str) and page in self._buttons else next(iter(self._buttons))
-        self._buttons[self._current].setChecked(True)
+        self._current = page if isinstance(page, str) and page in self._rail.buttons else next(iter(self._rail.buttons))
+        self._rail.buttons[self._current].setChecked(True)
         self._arrange()
 
 
-def _page_exists(name: str, class_name: str) -> bool:
+def _page_exists(name: str) -> bool:
     """Whether this version has the page; a page that is not there is left out of the rail."""
     try:
         found = importlib.util.find_spec(f"paddock.desktop.pages.{name}")
     except ModuleNotFoundError:
         return False
-    return found is not None and found.origin is not None and bool(class_name)
+    return found is not None and found.origin is not None
 
 
 def _make_page(name: str, desk: Desk) -> QWidget:
