@@ -39,6 +39,11 @@ def test_a_sound_plan_has_nothing_to_be_said(make_engine: Callable[..., Engine])
 
 ERRORS = [
     ("-c 4k", "not-a-number", "ctx-size"),
+    ("-ot (a+)+x=CPU", "endless-pattern", "override-tensor"),
+    ("-c ４０９６", "not-a-number", "ctx-size"),
+    ("-c ٤٠٩٦", "not-a-number", "ctx-size"),
+    ("--temp ０.5", "not-a-number", "temp"),
+    ("--temp 1_0", "not-a-number", "temp"),
     ("-c", "value-missing", "ctx-size"),
     ("-c -ngl 99", "value-missing", "ctx-size"),
     ("-ngl most", "not-a-number", "gpu-layers"),

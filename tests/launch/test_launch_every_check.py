@@ -121,6 +121,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("too-many-parts", "error"): Case(M + "-ts " + ",".join("1" * 16)),
     ("bad-placement", "error"): Case(M + "-ot blk"),
     ("bad-pattern", "error"): Case(M + "-ot '(=CPU'"),
+    ("endless-pattern", "error"): Case(M + "-ot '(a+)+=CPU'"),
     ("bad-form", "error"): Case(M + "--lora-scaled C:/a.gguf:0.5"),
     ("engine-without-gpu", "warning"): Case(M, machine=replace(MACHINE, gpus=(CARD,))),
     ("one-layer-short", "warning"): Case(M + "-ngl 32", devices=CUDA, model=DENSE),

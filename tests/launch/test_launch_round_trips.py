@@ -211,3 +211,10 @@ def test_docker_would_be_given_the_same_words(words: list[str]) -> None:
 @given(ANY)
 def test_no_word_for_powershell_is_left_open(word: str) -> None:
     assert powershell(word).count("'") % 2 == 0
+
+
+@pytest.mark.parametrize("sign", ["\x85", "\u2028", "\u2029"])
+def test_a_llama_swap_entry_keeps_the_rarer_line_ends(sign: str) -> None:
+    plan = Plan((Setting("model", (f"/m/a{sign}b.gguf",)),), (("CUDA_VISIBLE_DEVICES", f"0{sign}1"),))
+    found = back(plan, "llama-swap").without("host", "port")
+    assert (found.settings, found.environment) == (plan.settings, plan.environment)

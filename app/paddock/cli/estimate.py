@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import sys
@@ -54,6 +55,9 @@ def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str
 
     workspace = Workspace(options.data_dir, options.engine)
     if batch:
+        if file or flags or devices or ask or place or details:
+            raise click.UsageError(str(Text("--batch takes everything from its lines: only --corrections may stand "
+                                            "beside it.")))
         return _batch(workspace, batch, bool(corrections))
     target, words = target_and_flags(file, flags)
     plan = _plan(workspace, target, words)
@@ -288,7 +292,8 @@ def show_terms(estimate: Estimate) -> None:
 def _batch(workspace: Any, path: str, corrections: bool) -> int:
     """One answer a request line, in order; 0 when every line was answered, else 1."""
     wrong = 0
-    with contextlib.nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as lines:
+    # Bytes, since one line in another encoding must not take the answers of all others with it.
+    with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as lines:
         for number, text in _requests(lines):
             answer = _answer(workspace, number, text, corrections)
             wrong += "error" in answer
@@ -299,25 +304,42 @@ def _batch(workspace: Any, path: str, corrections: bool) -> int:
     return 1 if wrong else 0
 
 
-def _requests(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    for number, text in enumerate(lines, 1):
+def _requests(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, line_ in enumerate(lines, 1):
+        text = line_.removeprefix(codecs.BOM_UTF8) if number == 1 else line_
         if text.strip():
             yield number, text
 
 
-def _answer(workspace: Any, number: int, text: str, corrections: bool) -> dict[str, Any]:
+def _answer(workspace: Any, number: int, text: bytes, corrections: bool) -> dict[str, Any]:
     identifier: Any = number
     try:
-        request = json.loads(text)
-        if not isinstance(request, dict):
-            raise AppError(Text("Line {number} is not a JSON object.", number=number))
+        request = _request(number, text)
         identifier = request.get("id", number)
         answer: dict[str, Any] = workspace.answer(request, corrections)
         return answer
-    except json.JSONDecodeError as error:
-        return {"id": identifier, "error": str(Text("Line {number} is not JSON: {why}", number=number, why=error.msg))}
     except AppError as error:
         return {"id": identifier, "error": str(error)}
+
+
+def _request(number: int, text: bytes) -> dict[str, Any]:
+    """One line's object. AppError in words for everything else that a line may hold."""
+    try:
+        found = json.loads(text.decode("utf-8"), parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise AppError(Text("Line {number} is not UTF-8 text.", number=number)) from error
+    except json.JSONDecodeError as error:
+        raise AppError(Text("Line {number} is not JSON: {why}", number=number, why=error.msg)) from error
+    except (ValueError, RecursionError) as error:  # NaN, thousands of digits, thousands of brackets
+        raise AppError(Text("Line {number} holds a number or a nesting that cannot be read.", number=number)) from error
+    if not isinstance(found, dict):
+        raise AppError(Text("Line {number} is not a JSON object.", number=number))
+    return found
+
+
+def _no_number(name: str) -> float:
+    """NaN and Infinity are no JSON, though Python reads them: they would stand in the answer again."""
+    raise ValueError(name)
 
 
 @click.command(context_settings=FLAGS)

@@ -41,9 +41,12 @@ def silence_stdout() -> None:
 
 
 def document(value: Any) -> None:
-    """One JSON document on stdout; all ASCII where stdout is not Unicode."""
-    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    sys.stdout.write(json.dumps(value, ensure_ascii=not unicode, default=str) + "\n")
+    """One JSON document on stdout; all ASCII where stdout is not Unicode, or a name in it is not (half a pair)."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    encoding = sys.stdout.encoding or "ascii"
+    if not encoding.lower().startswith("utf") or any("\ud800" <= sign <= "\udfff" for sign in text):
+        text = json.dumps(value, default=str)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

@@ -17,7 +17,7 @@ _START = 64 << 10
 
 def open_header(path: Path) -> Header:
     """The header of one file; AppError if there is none, in words."""
-    if "\0" in str(path):
+    if not can_be_a_name(path):
         raise _unreadable(path, FileNotFoundError())
     try:
         status = path.stat()
@@ -27,6 +27,14 @@ def open_header(path: Path) -> Header:
             return header_of(file, status.st_size, path, status.st_mtime_ns)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def can_be_a_name(path: Path) -> bool:
+    """No file is called so: a NUL in it, or half of a character pair."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def header_of(source: Source, size: int, path: Path, mtime_ns: int = 0) -> Header:
@@ -47,7 +55,7 @@ def _not_a_file(path: Path, status: os.stat_result) -> AppError:
 
 def _unreadable(path: Path, error: OSError) -> AppError:
     if isinstance(error, FileNotFoundError):
-        if "\0" not in str(path) and path.is_symlink():
+        if can_be_a_name(path) and path.is_symlink():
             return AppError(Text("“{name}” is a link whose target is missing.", name=path.name),
                             why=Text("It points to {target}.", target=os.readlink(path)),
                             hint=Text("Download the model again, or remove the link."))

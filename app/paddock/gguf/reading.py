@@ -13,7 +13,7 @@ from paddock.gguf.complete import file_problems, side_file_problem, zero_tail
 from paddock.gguf.facts import facts_of
 from paddock.gguf.kinds import kind_of
 from paddock.gguf.model import ModelFile, Problem
-from paddock.gguf.opening import header_of
+from paddock.gguf.opening import can_be_a_name, header_of
 from paddock.gguf.shards import Part, ShardSet, present, shard_set
 from paddock.gguf.splits import split_keys
 from paddock.gguf.tensors import table
@@ -36,7 +36,7 @@ def read(path: str | os.PathLike[str], *, cache: Cache | None = None) -> ModelFi
     everything else that is wrong is in `problems`.
     """
     picked = present(Path(os.path.abspath(path)))
-    model = cache.get(picked) if cache is not None else None
+    model = cache.get(picked) if cache is not None and can_be_a_name(picked) else None
     if model is None:
         model = _model(shard_set(picked))
         if cache is not None:

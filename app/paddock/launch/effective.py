@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paddock.launch import containers
 from paddock.launch.catalogue import CATALOGUE, Kind, Option
-from paddock.launch.model import Command, Plan
+from paddock.launch.model import Command, Plan, whole_number
 from paddock.launch.parsing import read_settings
 
 DEFAULT_PORT = 8080
@@ -120,10 +120,7 @@ class Resolved:
         return next((self.config[key] for key in keys if key in self.config), None)
 
     def number(self, name: str) -> int | None:
-        try:
-            return int(self.text(name) or "")
-        except ValueError:
-            return None
+        return whole_number(self.text(name))
 
     def on(self, name: str) -> bool:
         """For switches and on/off values, with the catalogue's default."""

@@ -181,7 +181,9 @@ def _llama_swap(parts: _Parts) -> str:
         entry["env"] = variables
     import yaml
 
-    return yaml.safe_dump({"models": {parts.name: entry}}, allow_unicode=True, sort_keys=False, width=10_000)
+    # YAML has line ends besides \r and \n, and would read them as spaces: escaping what is not ASCII keeps them.
+    plain = not any(re.search("[\x85\u2028\u2029]", text) for text in (parts.name, *words, *variables))
+    return yaml.safe_dump({"models": {parts.name: entry}}, allow_unicode=plain, sort_keys=False, width=10_000)
 
 
 def _docker(parts: _Parts) -> str:

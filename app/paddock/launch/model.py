@@ -14,6 +14,14 @@ PREFIX, VARIABLE = "prefix", "env:"
 """In an issue's edits: the words before the engine, and what stands before a variable's name."""
 
 
+def whole_number(text: str | None) -> int | None:
+    """As llama.cpp takes it: digits of other scripts and "1_000" are none, though Python reads them."""
+    try:
+        return int(text) if text and text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
 class Severity(StrEnum):
     """design rule 12."""
 
@@ -78,10 +86,7 @@ class Plan:
 
     def integer(self, option: str) -> int | None:
         """The value as int; None when absent or not a number (the checks say so)."""
-        try:
-            return int(self.get(option) or "")
-        except ValueError:
-            return None
+        return whole_number(self.get(option))
 
     def is_on(self, option: str, default: bool = False) -> bool:
         """For switches."""

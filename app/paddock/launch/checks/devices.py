@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from paddock.launch.catalogue import CATALOGUE
 from paddock.launch.checks.question import ON, Question, error, hint, warning
+from paddock.launch.expressions import endless
 from paddock.launch.model import Issue
 from paddock.text import Text
 
@@ -104,6 +105,8 @@ def patterns(q: Question) -> Iterator[Issue]:
     for setting in q.plan.all("override-tensor"):
         for item in (setting.value or "").split(","):
             pattern = item.partition("=")[0]
+            if endless(pattern):
+                continue
             try:
                 found = {name for name in names if re.search(pattern, name)}
             except re.error:

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 
 from paddock.launch.catalogue import CATALOGUE, Kind, Option
 from paddock.launch.checks.question import AUTO, OFF, ON, Question, error, warning
+from paddock.launch.expressions import endless
 from paddock.launch.model import Issue, Setting
 from paddock.launch.parsing import looks_like_flag
 from paddock.launch.spelling import engine_option, takes_no_value
 from paddock.text import Text
 
-_INT = re.compile(r"[+-]?\d+")
+_INT = re.compile(r"[+-]?\d+", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+"""Stricter than Python, which takes digits of other scripts and "1_0": llama.cpp does not."""
 _MOST_PARTS = 15
 _LARGEST = 2**31 - 1
 
@@ -75,7 +78,7 @@ def _not_whole(option: Option, value: str) -> Issue:
     """llama.cpp reads the digits at the beginning and drops the rest: "4k" would be 4."""
     flag = option.names[0]
     start = _INT.match(value)
-    thousands = re.fullmatch(r"(\d+)[kK]", value)
+    thousands = re.fullmatch(r"([0-9]+)[kK]", value)
     if start is not None:
         text = Text("“{value}” is not a whole number: for {flag} llama.cpp would read {number}.", value=value,
                     flag=flag, number=start[0])
@@ -91,10 +94,7 @@ def _not_whole(option: Option, value: str) -> Issue:
 
 
 def _number(option: Option, value: str) -> Iterator[Issue]:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
+    number = float(value) if _FLOAT.fullmatch(value.strip()) else math.nan
     if not math.isfinite(number):
         yield error("not-a-number", option.id,
                     Text("“{value}” is not a number: {flag} takes one.", value=value, flag=option.names[0]),
@@ -238,6 +238,11 @@ def _placement(setting: Setting, item: str) -> Iterator[Issue]:
         yield error("bad-placement", setting.option,
                     Text("“{item}” is not of the form PATTERN=BUFFER.", item=item),
                     Text("A comma always separates placements, even inside a pattern."))
+        return
+    if endless(pattern):
+        yield error("endless-pattern", setting.option,
+                    Text("“{pattern}” repeats a repetition: llama.cpp may never finish with it.", pattern=pattern),
+                    Text("Write it with one repetition: (a+)+ is a+."))
         return
     try:
         re.compile(pattern)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from paddock.fit.levers import compiled, strip_endpoint
+from paddock.launch.expressions import endless
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
 
@@ -129,6 +130,8 @@ def problem_of(text: str, targets: Sequence[str]) -> Text | None:
         return Text("There is no device “{device}” here: {known}.", device=target, known=", ".join(targets))
     if _FOREIGN.search(expression):
         return Text("llama.cpp's expressions have no look-behind, no flags, no named groups, no \\A and \\Z.")
+    if endless(expression):
+        return Text("A repetition is repeated here, as in (a+)+: llama.cpp may never finish with it.")
     if compiled(expression) is None:
         return _unclear(expression)
     return None
