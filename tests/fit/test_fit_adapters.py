@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from fitmodels import make_model
 
-from paddock.fit import Budget, estimate
+from paddock.fit import Budget, Verdict, estimate
 from paddock.fit.adapters import adapter_paths
 from paddock.gguf import Kind, ModelFile
 from paddock.launch import parse_argv
@@ -52,3 +52,27 @@ def test_the_files_are_found_in_every_spelling() -> None:
     plan = parse_argv(["--lora", "a.gguf", "--lora", "b.gguf,c.gguf", "--lora-scaled", "d.gguf:0.5"])
     assert adapter_paths(plan) == ("a.gguf", "b.gguf", "c.gguf", "d.gguf")
     assert adapter_paths(parse_argv(["-c", "4096"])) == ()
+
+
+@pytest.mark.parametrize(("text", "named"), [("--mmproj /gone", "projector"), ("--mmproj-url http://h/p", "projector"),
+                                             ("--lora /gone", "adapter"), ("--lora-scaled /gone:0.5", "adapter")])
+def test_a_file_that_could_not_be_read_leaves_no_verdict_that_it_fits(llama: MakeModel, text: str, named: str) -> None:
+    card = Budget("CUDA0", "cuda", 24 << 30, 24 << 30)
+    found = estimate(llama(), parse_argv(["-c", "4096", *text.split()]), [card])
+    assert found.verdict is Verdict.CANT_TELL
+    assert named in str(found.reason)
+    full = estimate(llama(), parse_argv(["-c", "4096", *text.split()]), [Budget("CUDA0", "cuda", 24 << 30, 0)])
+    assert full.verdict is Verdict.WONT_FIT
+
+
+@pytest.mark.parametrize("flag", ["--control-vector a.gguf", "--control-vector-scaled a.gguf:0.5,b.gguf:2",
+                                  "--control-vector a.gguf --control-vector b.gguf --control-vector-layer-range 2 3"])
+@pytest.mark.parametrize(("flags", "card", "host"), [("-ngl 99", 7, 0), ("-ngl 5", 4, 3), ("-dev none", 0, 7)])
+def test_control_vectors_take_one_vector_a_layer_but_the_first(llama: MakeModel, flag: str, flags: str, card: int,
+                                                               host: int) -> None:
+    """As allocated by llama.cpp: the embedding's 1,024 values as f32 for layers 2 to 8."""
+    plain, found = (estimate(llama(), parse_argv(["-c", "4096", *flags.split(), *more.split()]), [CARD],
+                             host_free=60 * GIB) for more in ("", flag))
+    more = [b.total - a.total for a, b in zip(plain.devices, found.devices, strict=True)]
+    assert more == [card * 4096, host * 4096]
+    assert any("Control vectors" in str(n) for n in found.notes)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,14 +17,19 @@ from paddock.work.conditions import free_port, reachable
 
 
 @contextmanager
-def rpc_servers(engine: Engine, count: int) -> Iterator[list[str]]:
-    """So many servers of one thread each; their addresses. Skips where this llama.cpp has none."""
+def rpc_servers(engine: Engine, count: int, log: Path | None = None) -> Iterator[list[str]]:
+    """So many servers of one thread each; their addresses. Skips where this llama.cpp has none.
+
+    `log`: they write there what they are asked for, each allocation included."""
     program = engine.tools.get("rpc-server")
     if program is None:
         pytest.skip("this llama.cpp has no ggml-rpc-server")
     ports = [free_port() for _ in range(count)]
+    told = log.open("wb") if log else None
+    env = {**os.environ, **({"GGML_RPC_DEBUG": "1"} if log else {})}
     servers = [subprocess.Popen([*program, "-H", "127.0.0.1", "-p", str(p), "-t", "1"], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for p in ports]
+                                stdout=told or subprocess.DEVNULL, stderr=told or subprocess.DEVNULL, env=env)
+               for p in ports]
     try:
         until = time.monotonic() + 20
         while not all(reachable(f"127.0.0.1:{p}") for p in ports):
@@ -33,6 +40,8 @@ def rpc_servers(engine: Engine, count: int) -> Iterator[list[str]]:
         for server in servers:
             server.kill()
             server.wait()
+        if told:
+            told.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,8 @@
-"""LoRA adapters: each of their tensors lies beside the weight that it changes (llama-adapter.cpp), outside llama.cpp's
-memory breakdown."""
+"""What changes a model beside its weights (llama-adapter.cpp), outside llama.cpp's memory breakdown.
+
+Each tensor of a LoRA adapter lies beside the weight that it changes; control vectors are one vector for each layer but
+the first.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from paddock.launch.model import Plan
 from paddock.text import Text
 from paddock.units import bytes_text
 
+_F32 = 4
 _ENDINGS = (".lora_a", ".lora_b")
 
 
@@ -44,3 +48,21 @@ def adapter_terms(adapters: Sequence[ModelFile], rows: ContextRows) -> dict[int,
             sizes[device] = sizes.get(device, 0) + padded(tensor.nbytes or 0, align)
     return {device: Term("overhead", size, Known.SOURCE, size, size,
                          Text("LoRA adapters: {size}.", size=bytes_text(size, 1))) for device, size in sizes.items()}
+
+
+def control_terms(plan: Plan, rows: ContextRows) -> dict[int, Term]:
+    """Device index or HOST → what control vectors take there: nothing where the plan names none.
+
+    However many files are named and whichever layers they speak of, llama.cpp adds them up into one f32 vector of the
+    embedding's length for each layer from the second on (llama_adapter_cvec::init). The compute buffer, reserved anew
+    with them, grows by one vector at most where layers change the device.
+    """
+    if not any(value for option in ("control-vector", "control-vector-scaled") for s in plan.all(option)
+               for value in s.values):
+        return {}
+    sizes: dict[int, int] = {}
+    for device in rows.placement.layer_device[1:rows.shape.layers]:
+        align = 32 if device == HOST else rows.placement.devices[device].align
+        sizes[device] = sizes.get(device, 0) + padded(_F32 * rows.shape.embedding, align)
+    return {device: Term("overhead", size, Known.SOURCE, size, size,
+                         Text("Control vectors: {size}.", size=bytes_text(size, 1))) for device, size in sizes.items()}

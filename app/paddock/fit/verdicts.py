@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddock.fit import estimator
-from paddock.fit.adapters import adapter_paths, adapter_terms
+from paddock.fit.adapters import adapter_paths, adapter_terms, control_terms
 from paddock.fit.arguments import read
 from paddock.fit.builds import KNOWN, by_rules
 from paddock.fit.corrections import Correction, corrected
@@ -80,7 +80,8 @@ def _estimate(model: ModelFile, plan: Plan, budgets: tuple[Budget, ...], draft: 
     host = Budget("Host", "host", host_total, host_free)
     rows = [_device(i, budget, levers, main, second, projector) for i, budget in enumerate(budgets)]
     rows.append(_host(host, levers, main, second, projector))
-    rows = _with_adapters(rows, main, adapters)
+    rows = _beside(rows, main, adapter_terms(adapters, main))
+    rows = _beside(rows, main, control_terms(plan, main))
     found = tuple(_with_margin(row, levers, i, spills) for i, row in enumerate(divided(rows, levers, main)))
     whole = _whole(model, levers, main, found, second is not None)
     notes = (*arguments.notes, *_open_context(levers, whole), *whole.notes, *_uncounted(found))
@@ -96,9 +97,9 @@ def _spilling(found: Estimate) -> list[Text]:
             for d in found.devices if d.name != "Host" and d.total and d.left is not None and d.left < d.margin]
 
 
-def _with_adapters(rows: list[DeviceEstimate], main: ContextRows, adapters: tuple[ModelFile, ...]
-                   ) -> list[DeviceEstimate]:
-    for device, term in adapter_terms(adapters, main).items():
+def _beside(rows: list[DeviceEstimate], main: ContextRows, terms: dict[int, Term]) -> list[DeviceEstimate]:
+    """The rows with what LoRA adapters or control vectors add to them."""
+    for device, term in terms.items():
         at = len(rows) - 1 if device == HOST else main.placement.devices[device].row
         rows[at] = replace(rows[at], terms=(*rows[at].terms, term), overhead=rows[at].overhead + term.bytes)
     return rows
