@@ -98,7 +98,7 @@ def test_a_plan_s_host_that_another_program_uses_is_not_listed_through_the_engin
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[str] = []
-    monkeypatch.setattr("paddock.work.workspace.reachable", lambda endpoint: tried.append(endpoint) or True)
+    monkeypatch.setattr("paddock.work.machines.reachable", lambda endpoint: tried.append(endpoint) or True)
     monkeypatch.setattr(rpc_hosts, "connected_here", lambda endpoint: "llama-server (pid 1)")
     lent = engines.probe(make_server(tmp_path / "bin"), source="test")
     assert [d.name for d in workspace.machine(lent, rpc=("gpubox:50052",)).devices] == ["CUDA0"]

@@ -5,20 +5,17 @@ from __future__ import annotations
 import copy
 import os
 import threading
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from paddock import gguf, library
-from paddock.engine import Engine, default_engine, find, list_devices, probe
-from paddock.engine.model import Candidate
-from paddock.errors import AppError
+from paddock.engine import Engine
 from paddock.fit import Budget, Estimate
 from paddock.fit.corrections import Correction
 from paddock.gguf.cache import NearCache
 from paddock.gguf.model import ModelFile
-from paddock.hardware import Machine, refresh, survey
+from paddock.hardware import Machine
 from paddock.launch import Plan
 from paddock.library.watching import stamp
 from paddock.paths import DataPaths, as_typed
@@ -28,21 +25,19 @@ from paddock.store import Database, Profile, Profiles, SessionDetail, carrying, 
 from paddock.store import ledger as stored_ledger
 from paddock.store.defaults import Defaults
 from paddock.store.rows import SessionRow
-from paddock.text import Text
 from paddock.work import asking, engine_fit, ledger, opening, previewing, reporting, resolving, saving
 from paddock.work.beside import Neighbours
-from paddock.work.conditions import reachable
 from paddock.work.engine_fit import EngineFit
+from paddock.work.engines import Engines
 from paddock.work.ledger import Record
+from paddock.work.machines import Machines
 from paddock.work.model import Preview
 from paddock.work.opening import Opened
 from paddock.work.rpc_hosts import RpcHosts
 from paddock.work.run import ENDED, Run, RunListener
-from paddock.work.settling import settled
 from paddock.work.starting import adopt_run, start_run
 from paddock.work.watching import Watched
 
-RPC_PAUSE_S = 5.0
 Progress = Callable[[int, int | None, str], None]
 
 
@@ -61,17 +56,13 @@ class Workspace:
         self.runs: list[Run | Watched] = []
         self.rpc = RpcHosts(self)
         self.neighbours = Neighbours(self.paths.runtime)
-        self._selector = as_typed(engine) if engine else engine
+        self._engines = Engines(self.settings, self.paths.cache / "engines", as_typed(engine) if engine else None)
+        self._machines = Machines(self.neighbours, self.rpc, self._last_end)
         self._lock = threading.RLock()
-        self._engines: list[Engine] | None = None
-        self._probed: dict[Path, Engine] = {}
-        self._machines: dict[tuple[Path | None, tuple[str, ...]], Machine] = {}
         self._database: Database | None = None
         self._headers = gguf.HeaderCache(self.paths.cache / "headers")
         self._near = NearCache(self._headers)
         self._ledger = ledger.Ledger(self.paths.database)
-        self._settled_at = 0.0
-        self._silent_until: dict[tuple[str, ...], float] = {}
 
     # -- settings and storage
 
@@ -98,56 +89,19 @@ class Workspace:
 
     def engines(self, refresh: bool = False) -> list[Engine]:
         """All found, the default first among equals; each probed in a subprocess (slow the first time)."""
-        with self._lock:
-            if self._engines is None or refresh:
-                self._probed.clear() if refresh else None
-                self._engines = [self._probe(c) for c in self._candidates()]
-            return list(self._engines)
+        return self._engines.all(refresh)
 
     def engine(self, selector: str | None = None) -> Engine | None:
         """By name or path (here, --engine, the setting), else the first that answers; None when there is none.
 
         Raises AppError for a name or path that leads to no usable engine.
         """
-        wanted = selector or self._selector or self.settings.default_engine or None
-        with self._lock:
-            if wanted is None:
-                return default_engine(self._candidates(), self._probe)
-            return self._named(wanted)
-
-    def _named(self, wanted: str) -> Engine:
-        if os.sep in wanted or Path(wanted).exists():
-            found = find(settings_paths=[wanted], environ={}, home=Path(os.devnull))
-            engine = self._probe(found[0]) if found else None
-            if engine is None or engine.error is not None:
-                raise AppError(Text("{path} is not a usable llama.cpp engine.", path=wanted),
-                               why=engine.error if engine else None,
-                               hint=Text("paddock engines lists what was found."))
-            return engine
-        for engine in self.engines():
-            if engine.error is None and wanted.lower() in (engine.name.lower(), str(engine.path).lower(),
-                                                           engine.source.lower()):
-                return engine
-        for engine in self.engines():
-            if engine.error is None and wanted.lower() in engine.name.lower():
-                return engine
-        raise AppError(Text("No engine is called “{name}”.", name=wanted),
-                       hint=Text("paddock engines lists what was found; a path is taken too."))
-
-    def _candidates(self) -> list[Candidate]:
-        given = [self._selector] if self._selector and os.sep in self._selector else []
-        return find(settings_paths=[*given, *self.settings.engine_paths])
+        return self._engines.one(selector)
 
     @property
     def chosen_engine(self) -> str | None:
         """What --engine named, if it was given."""
-        return self._selector
-
-    def _probe(self, candidate: Candidate) -> Engine:
-        if candidate.path not in self._probed:
-            self._probed[candidate.path] = probe(candidate.path, source=candidate.source,
-                                                 cache=self.paths.cache / "engines")
-        return self._probed[candidate.path]
+        return self._engines.chosen
 
     def machine(self, engine: Engine | None, again: bool = False, rpc: Sequence[str] = ()) -> Machine:
         """Facts of this machine with the engine's devices; later calls read the free memory anew when `again`.
@@ -155,53 +109,14 @@ class Workspace:
         `rpc`: endpoints that a plan names. Their devices are asked of the engine once, when all of them can be reached
         (an unreachable one would abort it, and to connect is a session there); else they are left out.
         """
-        key = (engine.path if engine else None, tuple(rpc))
-        if again and (kept := self._settle(key)) is not None:
-            return kept
-        with self._lock:
-            known = self._machines.get(key)
-            if known is None and rpc and engine is not None:
-                if not self._all_reachable(tuple(rpc)):
-                    return self.machine(engine, again)
-                try:
-                    known = self.neighbours.named(survey(list_devices(engine, rpc=rpc)))
-                except AppError:
-                    return self.machine(engine, again)
-                self._machines[key] = known
-            elif known is None:
-                known = self._machines[key] = self.neighbours.named(survey(engine.devices if engine else ()))
-            elif again:
-                known = self._machines[key] = self.neighbours.named(refresh(known))
-            return known
-
-    def _all_reachable(self, rpc: tuple[str, ...]) -> bool:
-        """A server that did not answer is not tried again on every edit, but a few seconds later. One that serves a
-        session of ours is left in peace: it has one client at a time, and a second would wait."""
-        if time.monotonic() < self._silent_until.get(rpc, 0.0) or self.rpc.in_use(rpc):
-            return False
-        found = all(map(reachable, rpc))
-        if found:
-            self.rpc.answered(rpc)
-        else:
-            self._silent_until[rpc] = time.monotonic() + RPC_PAUSE_S
-        return found
+        return self._machines.of(engine, again, tuple(rpc))
 
     def busy_endpoints(self) -> set[str]:
         """The RPC servers that running sessions of ours use."""
         return {e for run in self.runs if run.state not in ENDED for e in previewing.endpoints(run.preview.plan)}
 
-    def _settle(self, key: tuple[Path | None, tuple[str, ...]]) -> Machine | None:
-        """After a server of ours ended, once: the machine when its cards have given the memory back."""
-        with self._lock:
-            known = self._machines.get(key)
-            ended = max((run.ended_at for run in self.runs if run.ended_at is not None), default=0.0)
-            due, self._settled_at = ended > self._settled_at, max(ended, self._settled_at)
-        if known is None or not due:
-            return None
-        found = settled(known, refresh)
-        with self._lock:
-            self._machines[key] = found
-        return found
+    def _last_end(self) -> float:
+        return max((run.ended_at for run in self.runs if run.ended_at is not None), default=0.0)
 
     # -- models
 
