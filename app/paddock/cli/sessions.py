@@ -52,7 +52,7 @@ def list_(options: Globals, search: tuple[str, ...] = ()) -> int:
     if not rows:
         note(Text("No session holds these words.") if search else Text("No session is recorded yet: each launch is."))
         return 0
-    table([Text("Session"), Text("Start"), Text("State"), Text("Model"), Text("Requests"), Text("Generated"),
+    table([Text("Session"), Text("Started"), Text("State"), Text("Model"), Text("Requests"), Text("Generated"),
            Text("Tags and note")],
           ((r.id, r.start, r.state, r.model, count_text(r.requests), count_text(r.generated_tokens),
             " ".join((*(f"#{tag}" for tag in r.tags), r.note or ""))) for r in rows), (4, 5))
@@ -74,7 +74,7 @@ def show(options: Globals, session: int) -> int:
         return 0
     row = detail.row
     facts([(Text("Session"), row.id), (Text("Model"), row.model), (Text("Engine"), row.engine),
-           (Text("Start"), row.start), (Text("End"), row.end), (Text("State"), row.state),
+           (Text("Started"), row.start), (Text("End"), row.end), (Text("State"), row.state),
            (Text("Reason"), row.reason)])
     line(" ".join(detail.command))
     for device in (detail.actual or {}).get("main", []):
@@ -188,7 +188,7 @@ def trends(options: Globals, model: str | None, profile: str | None) -> int:
     if not rows:
         note(Text("No session that matches has an answered request."))
         return 0
-    table([Text("Session"), Text("Start"), Text("Model"), Text("Profile"), Text("Engine"), Text("Requests"),
+    table([Text("Session"), Text("Started"), Text("Model"), Text("Profile"), Text("Engine"), Text("Requests"),
            Text("Generation t/s"), Text("Prompt t/s"), Text("First token"), Text("Memory")],
           ((r["id"], r["start"][:16], r["model"], r["profile"] or "–", r["engine"], count_text(r["requests"]),
             number_text(r["generation_per_s"]), number_text(r["prompt_per_s"]), seconds_text(r["ttft_s"]),

@@ -87,7 +87,7 @@ class SessionsModel(FlatTable):
     _rows: list[Shown]
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(["", tr("State"), tr("Start"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
+        super().__init__(["", tr("State"), tr("Started"), tr("Model"), tr("Profile"), tr("Engine"), tr("Duration"),
                           tr("Requests"), tr("t/s")], frozenset({DURATION, REQUESTS, SPEED}), parent)
         self._chosen: list[int] = []
         self._sorted: tuple[int, bool] | None = None
