@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ def document(value: Any) -> None:
     """One JSON document on stdout; all ASCII where stdout is not Unicode, or a name in it is not (half a pair)."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     encoding = sys.stdout.encoding or "ascii"
-    if not encoding.lower().startswith("utf") or any("\ud800" <= sign <= "\udfff" for sign in text):
+    if not encoding.lower().startswith("utf") or re.search("[\ud800-\udfff]", text):
         text = json.dumps(value, default=str)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
