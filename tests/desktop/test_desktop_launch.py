@@ -395,3 +395,35 @@ def test_rpc_hosts_are_asked_on_request_alone(qtbot, page: LaunchPage, planned: 
         assert not hosts.ask.isEnabled()
     assert hosts.ask.isEnabled()
     assert fresh == [False, True]
+
+
+def test_a_folder_of_models_is_served_in_place_of_one_and_a_file_takes_over_again(
+        qtbot, page: LaunchPage, planned: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned.edit(planned.plan.with_("mmproj", "/m/p.gguf").with_("ctx-size", 4096))
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
+    field = page.form.fields["model"]
+    with qtbot.waitSignal(planned.previewChanged):
+        field.many.click()
+    plan = planned.plan
+    assert (plan.get("models-dir"), plan.get("model"), plan.get("mmproj")) == (str(tmp_path), None, None)
+    assert plan.get("ctx-size") == "4096", "what holds for all models stays"
+    assert tmp_path.name in field.box.currentText()
+    assert field.box.toolTip() == str(tmp_path)
+    assert "when it is asked for" in page.form.rows["model"].cost.full_text()
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (MODEL, ""))
+    field._browse()
+    assert (planned.plan.get("model"), planned.plan.get("models-dir")) == (MODEL, None)
+
+
+def test_the_first_steps_offer_a_folder_of_models(qtbot, desk: Desk, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    page = LaunchPage(desk)
+    qtbot.addWidget(page)
+    page.show()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "")
+    page.first.serve_folder.click()
+    assert not desk.plan.settings
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
+    page.first.serve_folder.click()
+    assert desk.plan == Plan().with_("models-dir", str(tmp_path))
+    assert not page.first.isVisible()

@@ -14,6 +14,7 @@ import tinymodel
 from paddock.errors import AppError
 from paddock.launch import Plan
 from paddock.server import LogLine, State
+from paddock.server.router import RouterModel
 from paddock.work import Run, Workspace
 from paddock.work.child_failures import why_failed
 
@@ -115,3 +116,36 @@ def test_a_router_is_one_session_with_the_figures_of_its_models(tmp_path: Path) 
     (row,) = again.sessions()
     assert (row.state, row.model, row.requests, row.generated_tokens) == ("stopped", "models", 1, 12)
     again.close()
+
+
+def test_a_preset_file_gives_the_models_their_own_settings(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "data")
+    if workspace.engine() is None:
+        pytest.skip("no llama.cpp is here: run scripts/test.py")
+    model = tinymodel.write(tmp_path / "m.gguf")
+    presets = tmp_path / "presets.ini"
+    presets.write_text(f"version = 1\n\n[*]\nthreads = 1\n\n[short]\nmodel = {model}\nctx-size = 256\n\n"
+                       f"[long]\nmodel = {model}\nctx-size = 512\n")
+
+    def found(name: str) -> RouterModel | None:
+        return next((m for m in run.models if m.id == name), None)
+
+    def is_loaded(name: str) -> bool:
+        model = found(name)
+        return model is not None and model.state == "loaded" and model.context is not None
+
+    heard = Heard()
+    try:
+        run = workspace.launch(Plan().with_("models-preset", str(presets)), listener=heard)
+        assert run.is_router
+        assert run.label == "presets.ini"
+        assert heard.ready.wait(60)
+        wait(run, lambda: found("short") and found("long"))
+        for name, context in (("short", 256), ("long", 512)):
+            run.load_model(name)
+            wait(run, lambda name=name: is_loaded(name))
+            loaded = found(name)
+            assert loaded is not None
+            assert loaded.context == context
+    finally:
+        workspace.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paddock.desktop.pages.launch.serving import many_words
 from paddock.desktop.tr import tr
 from paddock.desktop.whatif import WhatIf, kv_bytes
 from paddock.engine.model import Engine
@@ -14,10 +15,11 @@ from paddock.units import bytes_text, count_text
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-def model_words(model: ModelFile | None) -> str:
-    """17.28 GiB, 48 layers, 128 experts, 8 used."""
+def model_words(model: ModelFile | None, plan: Plan | None = None) -> str:
+    """17.28 GiB, 48 layers, 128 experts, 8 used. Of a router's plan: what becomes of its models."""
     if model is None:
-        return ""
+        many = plan is not None and many_words(plan) is not None
+        return tr("Each is loaded when it is asked for.") if many else ""
     facts = model.facts
     parts = [bytes_text(model.size_bytes)]
     if facts.layers is not None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QSizePolicy, QS
 
 from paddock.desktop.icons import icon
 from paddock.desktop.pages.launch.context import ContextSlider
+from paddock.desktop.pages.launch.serving import choose_folder, many_words, serving_file
 from paddock.desktop.parts.basic import Label, button, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -101,7 +102,9 @@ class ModelField(Field):
         self.box = combo(tr("Model file"))
         self.box.activated.connect(self._chosen)
         browse = button("", "folder", self._browse, name=tr("Choose a model file"))
-        line = row(self.box, browse, gap=8)
+        self.many = button("", "boxes", lambda: choose_folder(self, desk), name=tr("Serve a folder of models"))
+        self.many.setToolTip(tr("Serve a folder of models: each is loaded when it is asked for (--models-dir)"))
+        line = row(self.box, browse, self.many, gap=8)
         line.setStretch(0, 1)
         self.setLayout(line)
         desk.modelsChanged.connect(self.sync)
@@ -124,19 +127,23 @@ class ModelField(Field):
                 model = preview.model if preview is not None and preview.plan.get("model") == path else None
                 self.box.insertItem(0, model_name(model) if model is not None else file_name(path), path)
                 at = 0
+            many = many_words(self.desk.plan)
+            if many is not None:
+                self.box.insertItem(0, many[0])
+                at = 0
             self.box.setCurrentIndex(at)
-        self.box.setToolTip(path or "")
+        self.box.setToolTip(many[1] if many is not None else path or "")
 
     @Slot(int)
     def _chosen(self, index: int) -> None:
         path = self.box.itemData(index)
         if path and path != self.desk.model_path():
-            self.desk.set("model", path)
+            self.desk.edit(serving_file(self.desk.plan, path))
 
     def _browse(self) -> None:
         path = ask_for_model(self, self.desk.model_path())
         if path:
-            self.desk.set("model", path)
+            self.desk.edit(serving_file(self.desk.plan, path))
 
 
 def ask_for_model(owner: QWidget, near: str | None) -> str:

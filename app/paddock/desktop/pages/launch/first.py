@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QScrollArea, QWidget
 
 from paddock.desktop.icons import paint_icon
 from paddock.desktop.parts.basic import Label, button, column, empty_layout, panel, row, rule
+from paddock.desktop.pages.launch.serving import choose_folder
 from paddock.desktop.parts.blocks import ProgressLine
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -111,6 +112,10 @@ class FirstSteps(QScrollArea):
         self._saved.hide()
         self._model.body.addWidget(self._saved)
         self._model.body.addWidget(Label(tr("A GGUF file can also be dropped on this window, and a command line pasted "
+        self.serve_folder = button(tr("Serve a folder of models…"), "boxes", lambda: choose_folder(self, self._desk))
+        self._model.body.addLayout(row(
+            self.serve_folder, Label(tr("One server for all of them, each loaded when it is asked for."), "note",
+                                     "text2", wrap=True), gap=12))
                                             "into the dock below."), "note", "text2", wrap=True))
 
     @Slot()

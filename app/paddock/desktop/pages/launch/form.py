@@ -15,6 +15,7 @@ from paddock.desktop.pages.launch.fields import ContextField, EngineField, Field
 from paddock.desktop.pages.launch.fields_more import BY_HAND, AddressField, DraftField, PlacementField
 from paddock.desktop.pages.launch.profile_origins import OriginsPane
 from paddock.desktop.pages.launch.rows import FormRow
+from paddock.desktop.pages.launch.serving import MANY
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.effective import DEFAULT_PORT
@@ -88,7 +89,7 @@ class BasicForm(QScrollArea):
         error = current.model_error if current is not None else None
         draft = self.fields["draft"]
         texts = {
-            "model": str(error.what) if error is not None else costs.model_words(model),
+            "model": str(error.what) if error is not None else costs.model_words(model, plan),
             "engine": costs.engine_words(desk.engine()),
             "context": costs.context_words(estimate, model, desk.what_if),
             "placement": costs.placement_words(estimate, model),
@@ -107,7 +108,7 @@ class BasicForm(QScrollArea):
 def _words(name: str) -> tuple[str, str, tuple[str, ...]]:
     """Label, flags, the options that the row edits."""
     return {
-        "model": (tr("Model"), "-m", ("model",)),
+        "model": (tr("Model"), "-m", ("model", *MANY)),
         "engine": (tr("Engine"), "llama-server", ()),
         "context": (tr("Context"), "-c", ("ctx-size",)),
         "placement": (tr("Placement"), "-ngl -ncmoe -ot", (*BY_HAND, "cpu-moe")),
