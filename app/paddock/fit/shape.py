@@ -9,6 +9,7 @@ from typing import Any
 from paddock.fit import architectures as arch_data
 from paddock.gguf.layers import MOST_LAYERS
 from paddock.gguf.model import ModelFile
+from paddock.text import Text
 
 
 @dataclass(frozen=True)
@@ -228,9 +229,9 @@ class _Reader:
         count, nextn = self.layer_counts()
         embedding = self.number("features_length" if self.arch == "wavtokenizer-dec" else "embedding_length")
         if count <= 0 or embedding <= 0:
-            raise ValueError("block_count or embedding_length is missing")
+            raise ValueError(Text("block_count or embedding_length is missing"))
         if count > MOST_LAYERS or not 0 <= nextn <= count:
-            raise ValueError("block_count or nextn_predict_layers is out of range")
+            raise ValueError(Text("block_count or nextn_predict_layers is out of range"))
         heads = self.per_layer("attention.head_count", count)
         kv_heads = self.per_layer("attention.head_count_kv", count, heads)
         ff = self.per_layer("feed_forward_length", count)
