@@ -27,6 +27,7 @@ def test_it_says_what_the_launches_of_this_plan_used(planned: Desk, workspace: W
 def test_a_first_launch_is_said_to_be_unchecked() -> None:
     assert "unchecked" in Record("a").sentence()
     assert Record("a", 1, 0.006, 0.006).sentence() == "Last launch: +0.6 % memory against the estimate."
+    assert Record("a", 3, -0.0001, 0.0002).sentence() == "Last 3 launches: memory as estimated."
 
 
 def test_a_launch_of_this_model_is_told_of_in_the_dock(qtbot, planned: Desk, workspace: WorkspaceDouble) -> None:

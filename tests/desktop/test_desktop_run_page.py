@@ -458,13 +458,16 @@ def test_an_answer_can_be_stopped(qtbot, page: RunPage, run: fake.FakeRun) -> No
     run.ask = slow  # type: ignore[method-assign]
     ask = page.body.ask
     ask.input.setText("Tell me a lot")
+    ask.send.setFocus()
     ask.ask()
     qtbot.waitUntil(lambda: "first words" in ask.text.toPlainText())
     assert started.is_set()
+    assert ask.stop.hasFocus()  # where the pressed button was: one key stops the answer
     ask.stop.click()
     release.set()
     assert ask.note.full_text() == "Stopped."
     assert not ask.busy
+    assert ask.send.hasFocus()
 
 
 def test_a_refusal_is_told_in_words(qtbot, page: RunPage, run: fake.FakeRun) -> None:

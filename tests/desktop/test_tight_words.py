@@ -32,8 +32,10 @@ def test_tabs_give_up_their_air_before_their_words(qtbot, qapp, scale: float) ->
 
 @pytest.mark.parametrize(("text", "kept"), [
     ("at 60.5 % of it", "at 60.5\u00a0% of it"), ("6.70 GiB free", "6.70\u00a0GiB free"),
-    ("2 models", "2 models"), ("12 s, 3 slots", "12\u00a0s, 3 slots")])
-def test_a_figure_stays_with_its_unit(text: str, kept: str) -> None:
+    ("2 models", "2 models"), ("12 s, 3 slots", "12\u00a0s, 3 slots"),
+    ("with --no-kv-offload, so", "with -\u2060-\u2060no-\u2060kv-\u2060offload, so"),
+    ("a well-kept -1", "a well-kept -1")])
+def test_a_figure_stays_with_its_unit_and_a_flag_is_whole(text: str, kept: str) -> None:
     assert kept_together(text) == kept
 
 

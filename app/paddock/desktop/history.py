@@ -29,6 +29,9 @@ class Record:
         if not self.launches:
             return tr("First launch of this model here: the estimate is unchecked.")
         low, high = (percent_text(edge, 1, signed=True) for edge in (self.low, self.high))
+        if low == high == percent_text(0.0, 1, signed=True):
+            return tr("Last launch: memory as estimated.", plural="Last {count} launches: memory as estimated.",
+                      count=self.launches)
         if low == high:
             return tr("Last launch: {off} memory against the estimate.",
                       plural="Last {count} launches: {off} memory against the estimate.", count=self.launches, off=low)

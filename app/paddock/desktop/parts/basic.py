@@ -26,11 +26,12 @@ from paddock.desktop.icons import icon, paint_icon
 from paddock.desktop.theme import theme
 
 _FIGURE = re.compile(r"(?<=\d) (?=(?:%|[KMGT]iB|t/s|ms|s|min|h|W|°C)(?!\w))")
+_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
 def kept_together(text: str) -> str:
-    """The text with figures and their units on one line: "60.5 %", "6.70 GiB"."""
-    return _FIGURE.sub("\u00a0", text)
+    """The text with figures and their units, and the parts of a flag, on one line: "60.5 %", "--cache-ram"."""
+    return _FLAG.sub(lambda flag: flag[0].replace("-", "-\u2060"), _FIGURE.sub("\u00a0", text))
 
 
 class Label(QLabel):

@@ -111,8 +111,8 @@ class Inspector(QFrame):
         said.setStretch(1, 1)
         self._problems_title = section(tr("Problems"))
         self._problems = column(gap=8)
-        heading = row(Label(tr("MiB per layer"), weight=600), None, self._legend, gap=8)
-        inner.setLayout(column(self._grid, 8, heading, self._picture, said, 8, self.companions or 0, 8,
+        heading = Label(tr("MiB per layer"), weight=600)
+        inner.setLayout(column(self._grid, 8, heading, self._legend, self._picture, said, 8, self.companions or 0, 8,
                                self._problems_title, self._problems, None, gap=6, margins=(16, 12, 16, 12)))
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
@@ -197,6 +197,7 @@ class Inspector(QFrame):
         there = {kind for bar in bars for kind, _ in bar.parts}
         for kind in (k for k in KINDS if k in there):
             self._legend.addLayout(row(_Swatch(kind), Label(kind_word(kind), "caption", "text2"), gap=4))
+        self._legend.addStretch(1)
         tensors = tensor_rows(model.tensors) if model is not None else []
         self._tensors.set_rows(tensors, (0, 64, 126, 80))
         self._tabs.setTabText(1, tr("Tensors {count}", count=len(tensors)))
@@ -212,8 +213,8 @@ class Inspector(QFrame):
             return
         for i, (label, value) in enumerate(fact_pairs(shown.model, shown.kv_bytes_per_token)):
             at, side = divmod(i, 2)
-            self._grid.addWidget(Label(label, "note", "text2"), at, side * 2)
-            self._grid.addWidget(Label(value, elide="end"), at, side * 2 + 1)
+            self._grid.addWidget(Label(label, "note", "text2"), at, side * 2, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(Label(value, wrap=True), at, side * 2 + 1, Qt.AlignmentFlag.AlignTop)
         self._grid.setColumnStretch(1, 5)
         self._grid.setColumnStretch(3, 4)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.run.askoptions import AskOptions, PromptEdit
@@ -139,8 +139,7 @@ class AskPane(QWidget):
         job = bridge.Job("ask")
         values = self.options.values()
         self._job = job
-        self.send.hide()
-        self.stop.show()
+        self._swap(self.send, self.stop)
         self._timer.start()
         job.ended.connect(self._ended)
         bridge.run(lambda: run.ask(prompt, **values, on_text=stream.put, cancelled=job.cancelled),
@@ -191,9 +190,17 @@ class AskPane(QWidget):
         self._pull()
         self._timer.stop()
         self._job = None
-        self.stop.hide()
-        self.send.show()
         self.send.setEnabled(self.input.isEnabled())
+        self._swap(self.stop, self.send)
+
+    @staticmethod
+    def _swap(gone: QPushButton, comes: QPushButton) -> None:
+        """One button in the other's place; the focus stays there: Qt would send it to the next page's button."""
+        focused = gone.hasFocus()
+        comes.show()
+        if focused:
+            comes.setFocus(Qt.FocusReason.OtherFocusReason)
+        gone.hide()
 
     @Slot()
     def _pull(self) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QCheckBox, QDialog, QFormLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QFormLayout, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.pages.launch.fields import spin
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, row, rule, tool_button
 from paddock.desktop.parts.signs import Chip
 from paddock.desktop.theme import theme
@@ -108,10 +109,8 @@ class RecordingDialog(QDialog):
         intro = Label(tr("A second address on this computer, for programs to use in place of the server’s. Every "
                          "request through it is recorded with its client, settings, first byte, gaps between tokens "
                          "and how it ended. What passes is not changed."), wrap=True)
-        self.port = QSpinBox()
-        self.port.setRange(0, 65535)
+        self.port = spin(tr("Port"), 0, 65535)
         self.port.setSpecialValueText(tr("any free port"))
-        self.port.setAccessibleName(tr("Port"))
         self.texts = QCheckBox(tr("Keep prompts and answers too"))
         caution = Label(tr("For this session only, in Paddock’s database on this computer. Without it no text is kept. "
                            "Reports and exports never hold texts."), "note", "text2", wrap=True)

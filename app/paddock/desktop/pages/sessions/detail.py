@@ -68,11 +68,13 @@ def figures_of(detail: SessionDetail) -> list[Shown]:
     first = _median([r.ttft_s for r in requests])
     failed = sum(1 for r in requests if r.status in ("failed", "cancelled"))
     counted = [r for r in requests if not r.is_child]
-    note = tr("median of {count}", count=len(requests)) if requests else tr("no request")
+    none = tr("no request")
+    note = tr("median of {count}", count=len(requests)) if requests else none
+    no_speed = tr("prompts too short to tell") if requests else none
     return [
         Shown(tr("Generation"), _rate(speed), tr("t/s"), note),
         Shown(tr("Prompt"), _rate(prompts), tr("t/s"),
-              tr("full prompts only") if prompts is not None else tr("none tells a speed")),
+              tr("full prompts only") if prompts is not None else no_speed),
         Shown(tr("Time to first token"), "–" if first is None else number_text(first, 2 if first < 10 else 1), tr("s"),
               note),
         Shown(tr("Requests"), count_text(len(counted)), "",
