@@ -11,6 +11,7 @@ from pathlib import Path
 import fakedesk as fake
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from paddock.desktop.pages.models import ModelsPage
 from paddock.desktop.pages.models.facts import fact_pairs
@@ -178,6 +179,9 @@ def test_without_a_model_the_first_steps_are_shown(qtbot, desk: Desk, workspace:
     desk.scan()
     qtbot.waitUntil(lambda: made.pages.currentWidget() is made.first_run)
     assert not made.search.isVisible()
+    find = next(b for b in made.first_run.findChildren(QPushButton) if b.text() == "Find on Hugging Face")
+    find.click()
+    assert made.pages.currentWidget() is made.hub
 
 
 def test_a_folder_is_kept_and_scanned(qtbot, page: ModelsPage, desk: Desk, workspace: fake.FakeWorkspace,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, Qt, Slot
@@ -9,8 +10,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QScrollArea, QWidget
 
 from paddock.desktop.icons import paint_icon
-from paddock.desktop.parts.basic import Label, button, column, empty_layout, panel, row, rule
 from paddock.desktop.pages.launch.serving import choose_folder
+from paddock.desktop.parts.basic import Label, button, column, empty_layout, panel, row, rule
 from paddock.desktop.parts.blocks import ProgressLine
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -64,11 +65,11 @@ class Step(QWidget):
 
 
 class FirstSteps(QScrollArea):
-    """Shown on Launch while there is no plan."""
+    """Shown on Launch while there is no plan, and on Models while there is no file; `find` looks for one elsewhere."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, find: Callable[[], object] | None = None) -> None:
         super().__init__()
-        self._desk = desk
+        self._desk, self._find = desk, find
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -106,17 +107,21 @@ class FirstSteps(QScrollArea):
         self.look = button(tr("Look for models"), "search", lambda: self._desk.scan())
         self.choose_model = button(tr("Choose a model"), "boxes", lambda: self._desk.pageWanted.emit("models", None),
                                    primary=True)
-        self._model.body.addLayout(row(self.choose_model, self.open_file, self.add_folder, self.look, None))
+        acts = [self.choose_model, self.open_file, self.add_folder, self.look]
+        if self._find is not None:
+            acts.append(button(tr("Find on Hugging Face"), "cloud", self._find))
+        self._model.body.addLayout(row(*acts, None))
         self._model.body.addWidget(self._progress)
-        self._saved = Label(tr("A profile that you saved can be opened at the top right."), "note", "text2", wrap=True)
-        self._saved.hide()
-        self._model.body.addWidget(self._saved)
-        self._model.body.addWidget(Label(tr("A GGUF file can also be dropped on this window, and a command line pasted "
         self.serve_folder = button(tr("Serve a folder of models…"), "boxes", lambda: choose_folder(self, self._desk))
         self._model.body.addLayout(row(
             self.serve_folder, Label(tr("One server for all of them, each loaded when it is asked for."), "note",
                                      "text2", wrap=True), gap=12))
-                                            "into the dock below."), "note", "text2", wrap=True))
+        self._saved = Label(tr("A profile that you saved can be opened at the top right."), "note", "text2", wrap=True)
+        self._saved.hide()
+        self._model.body.addWidget(self._saved)
+        self._model.body.addWidget(Label(tr("A GGUF file can also be dropped on this window. If you have a command "
+                                            "line already, press {keys} and paste it.", keys="Ctrl+L"),
+                                         "note", "text2", wrap=True))
 
     @Slot()
     def refresh(self) -> None:
@@ -148,7 +153,8 @@ class FirstSteps(QScrollArea):
             return tr("Looking in the search path and the usual places…")
         if usable:
             first = next(e for e in engines if e.error is None)
-            return tr("{name} answers, with {known} options.", name=first.name, known=len(first.options))
+            known = sum(1 for option in first.options if not option.removed)
+            return tr("{name} answers, with {known} options.", name=first.name, known=known)
         if engines:
             return tr("{count} was found, but did not answer: {why}",
                       plural="{count} were found, but none answers: {why}", count=len(engines),

@@ -99,7 +99,7 @@ class ModelsPage(QFrame):
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(1)
         self._single = QStackedWidget()
-        self.first_run = FirstSteps(self.desk)
+        self.first_run = FirstSteps(self.desk, self.show_hub)
         self._waiting = EmptyState("boxes", tr("Looking for model files"),
                                    tr("Folders, the Hugging Face cache, LM Studio and Ollama are read."))
         self.pages = QStackedWidget()
