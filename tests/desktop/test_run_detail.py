@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +31,7 @@ from paddock.session import Series
 from paddock.session.detectors.jumps import Jump
 from paddock.session.model import Event, Request, SlotSample
 from paddock.session.recorder import DevicePeak
+from paddock.text import Text
 
 NAN = math.nan
 GIB = 1 << 30
@@ -200,6 +201,46 @@ def test_the_host_tells_cores_swap_page_cache_and_disk() -> None:
     assert host.cores == (10.0, 90.0)
     assert (facts["Model in cache"], facts["Server reads"]) == ("≈ 97 %", "2 MiB/s")
     assert (facts["Runnable threads"], facts["Stolen (steal)"]) == ("5", "0 %")
+
+
+def test_a_reading_that_is_missing_says_why() -> None:
+    run = fake.busy_run()
+    reading = reading_of(run)
+    told = {f.name: 4.0 for f in fields(reading.devices[0]) if f.type == "float"}
+    full = replace(reading.devices[0], throttle=(), **told)
+    silent = replace(full, power_w=NAN, pcie_rx_bytes_per_s=NAN, process_bytes=NAN)
+    why = {"CUDA0": {"power": Text("The driver keeps it to itself."), "processes": Text("It needs root.")}}
+    card = devices_of(run, replace(reading, devices=(silent,)), {}, why)[0]
+    assert card.reasons == {"Power": "The driver keeps it to itself.", "This server’s memory": "It needs root.",
+                            "PCIe in": "The driver does not tell it for this card."}
+    assert "Power: n/a. The driver keeps it to itself." in card.untold
+    all_lacking = devices_of(run, replace(reading, devices=(silent,)), {}, {"CUDA0": {"*": Text("Elsewhere.")}})[0]
+    assert all_lacking.untold == "Power, PCIe in, This server’s memory: n/a. Elsewhere."
+    assert devices_of(run, replace(reading, devices=(silent,)), {})[0].untold == "", "not asked yet"
+    assert devices_of(run, replace(reading, devices=(full,)), {}, {})[0].untold == ""
+
+
+def test_the_reasons_are_asked_off_the_gui_thread_and_shown(qtbot, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = fake.busy_run()
+    asked: list[str] = []
+
+    def explain(_machine: object) -> dict[str, Any]:
+        asked.append(threading.current_thread().name)
+        return {"CUDA0": {"power": Text("It needs root.")}}
+
+    monkeypatch.setattr("paddock.desktop.pages.run.devices_pane.explain", explain)
+    pane = DevicesPane()
+    qtbot.addWidget(pane)
+    pane.start(run)
+    qtbot.waitUntil(lambda: pane._why is not None)
+    assert asked != [threading.current_thread().name]
+    reading = reading_of(run)
+    silent = replace(reading, devices=(replace(reading.devices[0], power_w=NAN),))
+    run.recorder.sample = replace(run.recorder.sample, reading=silent)
+    pane.show_run(run, run.recorder.snapshot())
+    assert "It needs root." in pane.blocks[0].untold.full_text()
+    values = [value for name, value in pane.blocks[0]._cells if name.full_text() == "Power"]
+    assert [value.toolTip() for value in values] == ["It needs root."]
 
 
 def test_one_card_of_two_backends_is_shown_once() -> None:

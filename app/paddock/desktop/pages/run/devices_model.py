@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.desktop.parts.memory import BarValues, bar_of, measured
@@ -13,10 +13,12 @@ from paddock.fit.model import Verdict
 from paddock.hardware.model import DeviceReading, Reading
 from paddock.hardware.telling import throttle_text
 from paddock.session.detectors.jumps import Jump
-from paddock.units import MINUS, bytes_text, gib_text, missing, number_text, percent_text
+from paddock.text import Text
+from paddock.units import MINUS, NA, bytes_text, gib_text, missing, number_text, percent_text
 
 Facts = list[tuple[str, str]]
-
+Why = Mapping[str, Text]
+"""`hardware.readings.explain` of one device: field → why its reading is missing; "*" for all."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class DeviceShown:
     memory: str
     facts: Facts
     cores: tuple[float, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Name of a fact that is n/a → why."""
+    untold: str = ""
+    """The same in sentences, each reason once."""
 
 
 def _value(number: float, unit: str, digits: int = 0) -> str:
@@ -39,8 +45,10 @@ def _rate(number: float) -> str:
     return tr("n/a") if missing(number) else f"{bytes_text(number, 1)}/s"
 
 
-def card_of(run: Any, reading: DeviceReading, peak: Any, actual: Mapping[str, Any] | None) -> DeviceShown:
-    """A card: what is ours by parts where the log told them, what others hold, what is free, the peak so far."""
+def card_of(run: Any, reading: DeviceReading, peak: Any, actual: Mapping[str, Any] | None,
+            why: Why | None = None) -> DeviceShown:
+    """A card: what is ours by parts where the log told them, what others hold, what is free, the peak so far. `why`:
+    None where it was not asked (yet)."""
     device = next((d for d in run.preview.machine.devices if d.name == reading.device), None)
     estimate = run.preview.estimate.device(reading.device) if run.preview.estimate is not None else None
     total = _total(reading, device)
@@ -59,7 +67,30 @@ def card_of(run: Any, reading: DeviceReading, peak: Any, actual: Mapping[str, An
     bar = BarValues(reading.device, terms, other, None if total is None else int(total),
                     verdict=Verdict.FITS, unknown="" if total else tr("its memory is not told"))
     title = device.description if device is not None else ""
-    return DeviceShown(reading.device, title, bar, _memory_words(reading, total, peak), _card_facts(reading))
+    facts = _card_facts(reading)
+    reasons = _reasons(facts, missing(ours), why) if why is not None else {}
+    return DeviceShown(reading.device, title, bar, _memory_words(reading, total, peak), facts, reasons=reasons,
+                       untold=_untold(reasons))
+
+
+def _reasons(facts: Facts, memory_untold: bool, why: Why) -> dict[str, str]:
+    fields = {tr("GPU load"): "load", tr("Memory load"): "memory_load", tr("Clock"): "clocks",
+              tr("Memory clock"): "clocks", tr("Power"): "power", tr("Temperature"): "temperature",
+              tr("Clocks held by"): "throttle", tr("PCIe link"): "link", tr("PCIe in"): "pcie", tr("PCIe out"): "pcie"}
+    lacking = [(name, fields[name]) for name, value in facts if value in (NA, tr("n/a"))]
+    if memory_untold:
+        lacking.append((tr("This server’s memory"), "processes"))
+    nobody = Text("The driver does not tell it for this card.")
+    return {name: str(why.get(key) or why.get("*") or nobody) for name, key in lacking}
+
+
+def _untold(reasons: Mapping[str, str]) -> str:
+    """One line a reason: "Power, Temperature: the driver …"."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return "\n".join(tr("{names}: n/a. {reason}", names=", ".join(group), reason=reason)
+                     for reason, group in names.items())
 
 
 def _total(reading: DeviceReading, device: Any) -> float | None:
@@ -169,11 +200,13 @@ def jump_words(jumps: Sequence[Jump], most: int = 5) -> str:
     return "\n".join(lines)
 
 
-def devices_of(run: Any, reading: Reading | None, peaks: Mapping[str, Any]) -> list[DeviceShown]:
-    """Cards in the engine's order, the same card once, then the host; empty without a reading."""
+def devices_of(run: Any, reading: Reading | None, peaks: Mapping[str, Any],
+               why: Mapping[str, Why] | None = None) -> list[DeviceShown]:
+    """Cards in the engine's order, the same card once, then the host; empty without a reading. `why`: by device."""
     if reading is None:
         return []
-    cards = [card_of(run, d, peaks.get(d.device), run.actual) for d in reading.devices if not d.twin]
+    cards = [card_of(run, d, peaks.get(d.device), run.actual, why.get(d.device, {}) if why is not None else None)
+             for d in reading.devices if not d.twin]
     host = host_of(run, reading, peaks.get("Host"))
     together = reading.process_device_bytes
     if len(cards) > 1 and not missing(together):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QCheckBox, QFrame, QGridLayout, QScrollArea, QSizePolicy, QWidget
 
+from paddock.desktop import bridge
 from paddock.desktop.pages.run.devices_model import DeviceShown, devices_of, jump_words
 from paddock.desktop.pages.run.devices_spark import Spark
 from paddock.desktop.parts.basic import Label, column, row
@@ -18,6 +20,7 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.hardware.model import Reading
 from paddock.session.detectors.jumps import jumps_of
+from paddock.hardware.readings import Explained, explain
 from paddock.units import missing, number_text
 from paddock.work.close_look import CloseLook
 
@@ -86,8 +89,10 @@ class DeviceBlock(QWidget):
             self._grid.setColumnStretch(i, 1)
         self._cells: list[tuple[Label, Label]] = []
         head = row(self.name, self.title, gap=8)
+        self.untold = Label("", "caption", "text2", wrap=True)
+        self.untold.hide()
         head.setStretch(1, 1)
-        self.setLayout(column(head, self.bar, self.memory, self.cores, self._grid, gap=4))
+        self.setLayout(column(head, self.bar, self.memory, self.cores, self._grid, self.untold, gap=4))
 
     def show_device(self, device: DeviceShown) -> None:
         """Labels change only where the text differs."""
@@ -108,6 +113,9 @@ class DeviceBlock(QWidget):
             pair[0].setText(name)
             pair[1].setText(value)
 
+            pair[1].setToolTip(device.reasons.get(name, ""))
+        self.untold.setText(device.untold)
+        self.untold.setVisible(bool(device.untold))
 
 class DevicesPane(QFrame):
     """`start` for a run, then `show_run` twice a second; ten times a second by itself when the person asks for it."""
@@ -117,6 +125,7 @@ class DevicesPane(QFrame):
         self._run: Any = None
         self._look: CloseLook | None = None
         self.blocks: list[DeviceBlock] = []
+        self._why: Explained | None = None
         self.fast = QCheckBox(tr("10 readings a second"))
         self.fast.setToolTip(tr("Reads the cards ten times a second while this is in sight. These are not kept."))
         self.fast.toggled.connect(self._fast_toggled)
@@ -144,8 +153,14 @@ class DevicesPane(QFrame):
         QApplication.instance().aboutToQuit.connect(self._stop_look)  # type: ignore[union-attr]
 
     def start(self, run: Any) -> None:
+    def _explained(self, run: Any, why: Explained) -> None:
+        if run is self._run:
+            self._why = why
+
         """Another run: its own readings."""
-        self._run = run
+        self._run, self._why = run, None
+        machine = run.preview.machine
+        bridge.run(lambda: explain(machine), partial(self._explained, run), None, self, name="why readings are missing")
         self.fast.setChecked(False)
         self.fast.setEnabled(getattr(run, "pid", None) is not None)
 
@@ -164,7 +179,7 @@ class DevicesPane(QFrame):
 
     def _show_reading(self, reading: Reading | None, peaks: Any) -> None:
         self.note.setVisible(reading is None)
-        shown: Sequence[DeviceShown] = devices_of(self._run, reading, peaks)
+        shown: Sequence[DeviceShown] = devices_of(self._run, reading, peaks, self._why)
         while len(self.blocks) < len(shown):
             made = DeviceBlock()
             self.blocks.append(made)
