@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QApplication, QDialog, QFrame, QGridLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QGridLayout, QScrollArea, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.bridge import Job
 from paddock.desktop.parts.basic import Label, button, column, empty_layout, row, rule
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
@@ -57,14 +58,7 @@ class AskDialog(QDialog):
     def _scrolled(grid: QGridLayout) -> QScrollArea:
         inner = QWidget()
         inner.setLayout(column(grid, None, margins=(0, 0, 8, 0)))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        return scroll
+        return scrolling(inner)
 
     def ask(self) -> None:
         """Show it and begin."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QVBoxLayout, QWidget
 
 from paddock.desktop.parts.basic import Label, button, column, empty_layout, row, rule
 from paddock.desktop.parts.memory import term_word
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.parts.signs import Chip, verdict_word
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -65,14 +66,7 @@ class DetailsDialog(QDialog):
         self._body.setSpacing(theme().px(12))
         inner = QWidget()
         inner.setLayout(column(self._body, None, margins=(0, 0, 12, 0)))
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(inner)
-        self._scroll.setAccessibleName(tr("Parts of the estimate"))
-        for part in (self._scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
+        self._scroll = scrolling(inner, tr("Parts of the estimate"))
         self.close_button = button(tr("Close"), None, self.reject)
         top = row(self.chip, self.reason, gap=8)
         top.setStretch(1, 1)

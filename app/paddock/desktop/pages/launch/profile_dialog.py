@@ -8,7 +8,6 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QGridLayout,
     QLayout,
     QListWidget,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from paddock.desktop.pages.launch.changed import change_words, setting_words
 from paddock.desktop.parts.basic import Label, button, calm_view, column, empty_layout, row, rule
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.comparing import Change
@@ -51,15 +51,7 @@ def scrolled(layout: QLayout, name: str = "") -> QScrollArea:
     """A layout that scrolls up and down when there is no room for it."""
     inner = QWidget()
     inner.setLayout(column(layout, None, margins=(0, 0, 8, 0)))
-    area = QScrollArea()
-    area.setAccessibleName(name)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(inner)
-    for part in (area.viewport(), inner):
-        part.setAutoFillBackground(False)
-    return area
+    return scrolling(inner, name)
 
 
 class TallList(QListWidget):

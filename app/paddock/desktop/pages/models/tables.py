@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from paddock.desktop.pages.models.rows import SORT_ROLE
 from paddock.desktop.pages.searching import SearchEdit
-from paddock.desktop.parts.basic import Label, calm_view, row
+from paddock.desktop.parts.basic import Label, row
 from paddock.desktop.parts.flat import FlatTable, Index
+from paddock.desktop.parts.tables import row_table
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.gguf import LazyArray
@@ -66,20 +67,13 @@ class FilteredTable(QWidget):
         self._count = Label("", "note", "text2")
         self.view = QTableView()
         self.view.setModel(self._proxy)
-        calm_view(self.view)
+        row_table(self.view, many=True)
         self.view.setAccessibleName(name)
         self.view.setStyleSheet("QTableView::item{padding:0 5px}")
-        self.view.setShowGrid(False)
-        self.view.setWordWrap(False)
         self.view.setAlternatingRowColors(True)
-        self.view.setTabKeyNavigation(False)
-        self.view.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.view.verticalHeader().hide()
-        self.view.verticalHeader().setDefaultSectionSize(theme().px(24))
         self.view.setFont(theme().font("note"))
         header = self.view.horizontalHeader()
-        header.setHighlightSections(False)
         header.setMinimumSectionSize(32)
         self._stretch = stretch
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)

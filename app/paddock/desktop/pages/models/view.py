@@ -20,9 +20,9 @@ from paddock.desktop.pages.models.rows import (
     ModelRow,
     ModelsFilter,
 )
-from paddock.desktop.parts.basic import calm_view
 from paddock.desktop.parts.flat import Index
 from paddock.desktop.parts.signs import VERDICTS
+from paddock.desktop.parts.tables import row_table
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
@@ -107,22 +107,14 @@ class ModelsView(QTableView):
     def __init__(self, proxy: ModelsFilter, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setModel(proxy)
-        calm_view(self)
+        row_table(self, 28)
         self.setAccessibleName(tr("Model files"))
-        self.setShowGrid(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(theme().px(28))
         self._delegates = (_Cell(self), _FitCell(self), _NameCell(self), _CheckCell(self))
         self.setItemDelegate(self._delegates[0])
         for column, delegate in ((FIT, self._delegates[1]), (NAME, self._delegates[2]), (CHECK, self._delegates[3])):
             self.setItemDelegateForColumn(column, delegate)
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setStyleSheet("QHeaderView::section:first{padding-left:16px}")
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setMinimumSectionSize(32)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from paddock.desktop.parts.basic import Label, column
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.plots import ink
 from paddock.desktop.plots.scale import clock_text, short_text
 from paddock.desktop.theme import theme
@@ -191,15 +192,7 @@ class SpeedPane(QFrame):
             Label(tr("Tokens/s against depth of context"), weight=600), self.by_depth, self.depth_note,
             self.acceptance_title, self.acceptance, Label(tr("Prompt cache"), weight=600), self.cache, None, gap=6,
             margins=(12, 4, 12, 8)))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setAccessibleName(tr("Speed"))
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        self.setLayout(column(scroll, gap=0))
+        self.setLayout(column(scrolling(inner, tr("Speed")), gap=0))
         self._seen: tuple[Any, ...] = ()
 
     def show_run(self, run: Any, snapshot: Any) -> None:

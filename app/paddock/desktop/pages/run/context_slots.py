@@ -6,10 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from paddock.desktop.pages.run.context_model import NEARLY, SlotShown, slots_of, waiting_words
 from paddock.desktop.parts.basic import Label, column, row
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.plots import ink
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -97,15 +98,7 @@ class SlotsPane(QFrame):
         self._list = column(gap=10)
         inner = QWidget()
         inner.setLayout(column(self.note, self._list, None, gap=8, margins=(12, 8, 12, 8)))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setAccessibleName(tr("Slots"))
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        self.setLayout(column(scroll, gap=0))
+        self.setLayout(column(scrolling(inner, tr("Slots")), gap=0))
 
     def show_snapshot(self, snapshot: Any) -> None:
         """The newest sample's slots."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QDialog, QFrame, QProgressBar, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QProgressBar, QScrollArea, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.bridge import Job
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, row, rule
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
@@ -63,14 +64,8 @@ class DiagnoseDialog(QDialog):
     def _scrolled(self) -> QScrollArea:
         inner = QWidget()
         inner.setLayout(self._list)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll = scrolling(inner)
         scroll.setMinimumHeight(theme().px(_HEIGHT))
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
         return scroll
 
     def ask(self) -> None:

@@ -8,19 +8,20 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QCheckBox, QFrame, QGridLayout, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.pages.run.devices_model import DeviceShown, devices_of, jump_words
 from paddock.desktop.pages.run.devices_spark import Spark
 from paddock.desktop.parts.basic import Label, column, row
 from paddock.desktop.parts.memory import MemoryBar
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.plots import ink
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.hardware.model import Reading
-from paddock.session.detectors.jumps import jumps_of
 from paddock.hardware.readings import Explained, explain
+from paddock.session.detectors.jumps import jumps_of
 from paddock.units import missing, number_text
 from paddock.work.close_look import CloseLook
 
@@ -88,9 +89,9 @@ class DeviceBlock(QWidget):
         for i in (0, 2):
             self._grid.setColumnStretch(i, 1)
         self._cells: list[tuple[Label, Label]] = []
-        head = row(self.name, self.title, gap=8)
         self.untold = Label("", "caption", "text2", wrap=True)
         self.untold.hide()
+        head = row(self.name, self.title, gap=8)
         head.setStretch(1, 1)
         self.setLayout(column(head, self.bar, self.memory, self.cores, self._grid, self.untold, gap=4))
 
@@ -112,10 +113,10 @@ class DeviceBlock(QWidget):
             name, value = device.facts[i] if i < len(device.facts) else ("", "")
             pair[0].setText(name)
             pair[1].setText(value)
-
             pair[1].setToolTip(device.reasons.get(name, ""))
         self.untold.setText(device.untold)
         self.untold.setVisible(bool(device.untold))
+
 
 class DevicesPane(QFrame):
     """`start` for a run, then `show_run` twice a second; ten times a second by itself when the person asks for it."""
@@ -124,8 +125,8 @@ class DevicesPane(QFrame):
         super().__init__(parent)
         self._run: Any = None
         self._look: CloseLook | None = None
-        self.blocks: list[DeviceBlock] = []
         self._why: Explained | None = None
+        self.blocks: list[DeviceBlock] = []
         self.fast = QCheckBox(tr("10 readings a second"))
         self.fast.setToolTip(tr("Reads the cards ten times a second while this is in sight. These are not kept."))
         self.fast.toggled.connect(self._fast_toggled)
@@ -138,31 +139,23 @@ class DevicesPane(QFrame):
         inner = QWidget()
         inner.setLayout(column(self.fast, self.spark, self.note, self._list, self.jumps_title, self.jumps, None, gap=8,
                                margins=(12, 4, 12, 8)))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setAccessibleName(tr("Devices"))
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        self.setLayout(column(scroll, gap=0))
+        self.setLayout(column(scrolling(inner, tr("Devices")), gap=0))
         self._timer = QTimer(self)
         self._timer.setInterval(_FAST_MS)
         self._timer.timeout.connect(self._pull)
         QApplication.instance().aboutToQuit.connect(self._stop_look)  # type: ignore[union-attr]
 
     def start(self, run: Any) -> None:
-    def _explained(self, run: Any, why: Explained) -> None:
-        if run is self._run:
-            self._why = why
-
         """Another run: its own readings."""
         self._run, self._why = run, None
         machine = run.preview.machine
         bridge.run(lambda: explain(machine), partial(self._explained, run), None, self, name="why readings are missing")
         self.fast.setChecked(False)
         self.fast.setEnabled(getattr(run, "pid", None) is not None)
+
+    def _explained(self, run: Any, why: Explained) -> None:
+        if run is self._run:
+            self._why = why
 
     def show_run(self, run: Any, snapshot: Any) -> None:
         """The newest reading of the recorder, or of the close look where that is on."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from paddock.desktop.parts.basic import IconLabel, Label, button, empty_layout, row, rule
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.server.router import RouterModel
@@ -56,14 +57,7 @@ class ModelsPane(QWidget):
         self._grid.setColumnStretch(1, 1)
         inner = QWidget()
         inner.setLayout(self._grid)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(inner)
-        for part in (self._scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
+        self._scroll = scrolling(inner, focus=False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Slot
-from PySide6.QtWidgets import QCheckBox, QFrame, QMenu, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from paddock.desktop.parts.basic import Label, button, row, tool_button
 from paddock.desktop.parts.blocks import Segments
 from paddock.desktop.parts.picture import ask_picture
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.plots import PlotStack
 from paddock.desktop.plots.table import FrameTableView
 from paddock.desktop.tr import tr
@@ -40,16 +41,8 @@ class PlotPane(QWidget):
         self.page: QWidget | None = None
         """The whole page that these plots stand on, to be saved as a picture too."""
         self.table = FrameTableView()
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(self.stack)
-        for part in (scroll.viewport(), self.stack):
-            part.setAutoFillBackground(False)
         self.pages = QStackedWidget()
-        self.pages.addWidget(scroll)
+        self.pages.addWidget(scrolling(self.stack, focus=False))
         self.pages.addWidget(self.table)
         controls = row(self.spans, self.follow, self._hint, self.save, self.as_table, gap=12, margins=(12, 4, 12, 4))
         controls.setStretch(2, 1)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from paddock.desktop.icons import paint_icon
-from paddock.desktop.parts.basic import calm_view
+from paddock.desktop.parts.tables import row_table
 from paddock.desktop.plots import ink
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -224,21 +224,13 @@ class RequestsView(QTableView):
     def __init__(self, model: RequestsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setModel(model)
-        calm_view(self)
+        row_table(self)
         self.setAccessibleName(tr("Requests"))
         self.setStyleSheet("QTableView::item{padding:0 4px}")
-        self.setShowGrid(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAlternatingRowColors(False)
-        self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(theme().px(24))
         self.setItemDelegateForColumn(self.STATE, StateDelegate(self))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionsClickable(True)
         header.setSortIndicatorShown(False)
         header.setMinimumSectionSize(24)

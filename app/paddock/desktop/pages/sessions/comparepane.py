@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from paddock.desktop.pages.sessions.compare import Line, Side, about, headline, lines_of, points_of
 from paddock.desktop.pages.sessions.rows import duration_s, duration_words, when_words
 from paddock.desktop.pages.sessions.sketches import Cloud, Scatter, TimeSketch
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, row, rule, tool_button
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.plots import ink
 from paddock.desktop.plots.scale import calm_top
 from paddock.desktop.theme import theme
@@ -84,20 +85,9 @@ class ComparePane(QFrame):
         inner = QWidget()
         inner.setLayout(column(both, rule(), self._padded(self._grid), rule(), self._scatter_head(), self.scatter, None,
                                gap=0))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(rule())
-        layout.addWidget(scroll, 1)
+        whole = column(head, rule(), scrolling(inner, focus=False), gap=0)
+        whole.setStretch(2, 1)
+        self.setLayout(whole)
 
     @staticmethod
     def _padded(inside: QGridLayout) -> QWidget:

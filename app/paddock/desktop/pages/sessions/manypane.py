@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QWidget
 
 from paddock.desktop.pages.sessions.charts import Box, TrendChart
 from paddock.desktop.pages.sessions.compare import Side, speeds
@@ -18,6 +18,7 @@ from paddock.desktop.pages.sessions.comparepane import Badge, letter
 from paddock.desktop.pages.sessions.memory import compare, main_device
 from paddock.desktop.pages.sessions.rows import duration_s, duration_words, when_words
 from paddock.desktop.parts.basic import Label, button, column, empty_layout, row, rule, tool_button
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.units import count_text, gib_text, number_text, percent_text
@@ -128,18 +129,9 @@ class ManyPane(QFrame):
         below.setLayout(column(row(self.metric_box, None), note, gap=6, margins=(16, 10, 16, 4)))
         inner = QWidget()
         inner.setLayout(column(holder, rule(), below, self.chart, None, gap=0))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(rule())
-        layout.addWidget(scroll, 1)
+        whole = column(head, rule(), scrolling(inner, sideways=True), gap=0)
+        whole.setStretch(2, 1)
+        self.setLayout(whole)
 
     def show_sides(self, sides: Sequence[Side]) -> None:
         """All anew."""

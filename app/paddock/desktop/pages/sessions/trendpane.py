@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QLineEdit,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from paddock.desktop.pages.sessions.rows import local
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, row, rule, tool_button
 from paddock.desktop.parts.blocks import EmptyState, Segments
 from paddock.desktop.parts.picture import ask_picture
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.units import GIB, percent_text
@@ -74,13 +74,8 @@ class TrendPane(QFrame):
                                 tr("Launch a model and ask it something: its figures then appear here over time."), [])
         holder = QWidget()
         holder.setLayout(column(self.words, self.limit_words, self._changes, None, gap=6, margins=(16, 8, 16, 12)))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(holder)
+        scroll = scrolling(holder, sideways=True)
         scroll.setMinimumHeight(theme().px(96))
-        for part in (scroll.viewport(), holder):
-            part.setAutoFillBackground(False)
         self._filled = QWidget()
         filled = column(self._choices, self.charts, rule(), scroll, gap=0)
         filled.setStretch(1, 3)

@@ -23,8 +23,8 @@ from paddock.desktop.pages.sessions.rows import (
     SessionsModel,
     Shown,
 )
-from paddock.desktop.parts.basic import calm_view
 from paddock.desktop.parts.flat import Index
+from paddock.desktop.parts.tables import row_table
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 
@@ -89,20 +89,12 @@ class SessionsView(QTableView):
     def __init__(self, model: SessionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setModel(model)
-        calm_view(self)
+        row_table(self, 28)
         self._cell = _Cell(self)
         self.setItemDelegate(self._cell)
         self.setAccessibleName(tr("Sessions"))
-        self.setShowGrid(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(theme().px(28))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setMinimumSectionSize(32)
         header.setSectionsClickable(True)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from paddock.desktop.icons import icon
-from paddock.desktop.parts.basic import calm_view
+from paddock.desktop.parts.tables import row_table
 from paddock.desktop.theme import theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -91,24 +91,16 @@ class DenseTable(QTableView):
         self.rows = Rows(headers, right, mono, self)
         self._samples = samples
         self.setModel(self.rows)
-        calm_view(self)
+        row_table(self)
         self.setAccessibleName(name)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setAlternatingRowColors(striped)
-        self.setTabKeyNavigation(False)
         self.setStyleSheet("QTableView::item{padding:0 5px}")
-        self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         self.setFont(theme().font("note"))
         self.setIconSize(QSize(theme().px(14), theme().px(14)))
-        self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(theme().px(20))
-        self.verticalHeader().setDefaultSectionSize(theme().px(24))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
         self._measure()

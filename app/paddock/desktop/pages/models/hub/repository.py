@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHeaderView, QTableView, QWidge
 from paddock.desktop import bridge
 from paddock.desktop.pages.launch.placement.tables import CellText, Rows
 from paddock.desktop.pages.models.rows import kind_word
-from paddock.desktop.parts.basic import Label, button, calm_view, column, row
+from paddock.desktop.parts.basic import Label, button, column, row
 from paddock.desktop.parts.signs import VERDICTS, Tag, verdict_word
+from paddock.desktop.parts.tables import row_table
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
@@ -117,19 +118,11 @@ class RepositoryView(QFrame):
     def _table(self) -> QTableView:
         view = QTableView()
         view.setModel(self.rows)
-        calm_view(view)
+        row_table(view, 28)
         view.setAccessibleName(tr("What the repository offers"))
         view.setStyleSheet("QTableView::item{padding:0 5px} QHeaderView::section:first{padding-left:16px}"
                            "QTableView::item:first{padding-left:13px}")
-        view.setShowGrid(False)
-        view.setWordWrap(False)
-        view.setTabKeyNavigation(False)
-        view.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        view.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        view.verticalHeader().hide()
-        view.verticalHeader().setDefaultSectionSize(theme().px(28))
         header = view.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setSectionResizeMode(CHOICE, QHeaderView.ResizeMode.Stretch)
         view.setColumnWidth(SIZE, theme().px(90))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from paddock.desktop.pages.models.hub.transfers import Phase, Transfer, Transfers
 from paddock.desktop.parts.basic import IconLabel, Label, column, empty_layout, panel, row, rule, tool_button
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.library.hub.download import CHECKING, WAITING
@@ -96,14 +97,7 @@ class TransferStrip(QWidget):
         self._lines: QVBoxLayout = column(gap=0)
         inner = QWidget()
         inner.setLayout(column(self._lines, None))
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(inner)
-        for part in (self._scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
+        self._scroll = scrolling(inner, focus=False)
         self.setLayout(column(rule(), panel("window", column(
             row(Label(tr("Downloads"), "note", "text2", weight=600), None, margins=(16, 6, 16, 0)), self._scroll, gap=2,
             margins=(0, 0, 0, 6))), gap=0))
