@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from paddock.desktop.icons import icon, paint_icon
+from paddock.desktop.icons import paint_icon
 from paddock.desktop.theme import theme
 
 
@@ -18,9 +18,6 @@ class SearchEdit(QLineEdit):
         self.setPlaceholderText(hint)
         self.setAccessibleName(name)
         self.setClearButtonEnabled(True)
-        clear = self.findChild(QAction, "_q_qlineeditclearaction")  # Qt's own is a heavy black disc
-        if clear is not None:
-            clear.setIcon(icon("x", "text2"))
         self.setTextMargins(theme().px(18), 0, 0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
