@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QMenu,
     QPlainTextEdit,
-    QScrollArea,
     QStackedWidget,
     QTabWidget,
     QVBoxLayout,
@@ -31,6 +30,7 @@ from paddock.desktop.pages.models.tables import FilteredTable, metadata_rows, te
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, row, tool_button
 from paddock.desktop.parts.blocks import EmptyState, ProgressLine, section
 from paddock.desktop.parts.hatch import draw_pattern
+from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.parts.signs import Chip, Tag
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
@@ -114,15 +114,7 @@ class Inspector(QFrame):
         heading = Label(tr("MiB per layer"), weight=600)
         inner.setLayout(column(self._grid, 8, heading, self._legend, self._picture, said, 8, self.companions or 0, 8,
                                self._problems_title, self._problems, None, gap=6, margins=(16, 12, 16, 12)))
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inner)
-        for part in (scroll.viewport(), inner):
-            part.setAutoFillBackground(False)
-        return scroll
+        return scrolling(inner, focus=False)
 
     def _template_tab(self) -> QWidget:
         self._template = QPlainTextEdit()
