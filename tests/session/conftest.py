@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from proxywire import Wire
 
 from paddock.server import LogLine
 
@@ -111,3 +112,16 @@ def raw_slot(number: int = 0, *, task: int | None = None, busy: bool = False, de
 @pytest.fixture
 def slot() -> Callable[..., dict[str, Any]]:
     return raw_slot
+
+
+@pytest.fixture
+def wire() -> Iterator[Callable[..., Wire]]:
+    made: list[Wire] = []
+
+    def make(*flags: str) -> Wire:
+        made.append(Wire(*flags))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

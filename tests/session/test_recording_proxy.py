@@ -5,12 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import queue
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
@@ -18,69 +13,12 @@ import psutil
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from proxywire import Wire
 
 from paddock.errors import AppError
 from paddock.session.proxy import Exchange, RecordingProxy
 from paddock.session.proxy.record import Reader, read_settings
 from paddock.session.proxy.relay import Relay
-
-FAKE = Path(__file__).parents[1] / "support" / "fakeserver.py"
-
-
-class Wire:
-    """A proxy before a fake server, and what it told."""
-
-    def __init__(self, *flags: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.server = subprocess.Popen([sys.executable, str(FAKE), "--port", str(self.port), *flags],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        assert self.server.stderr is not None
-        for line in self.server.stderr:
-            if "listening" in line:
-                break
-        self.told: queue.Queue[Exchange] = queue.Queue()
-        self.proxy = RecordingProxy(f"http://127.0.0.1:{self.port}", self.told.put)
-        self.proxy.start()
-
-    def over(self) -> Exchange:
-        """The next exchange that is over."""
-        while True:
-            found = self.told.get(timeout=15)
-            if found.outcome != "active":
-                return found
-
-    def ask(self, path: str, body: dict[str, Any] | None = None, port: int | None = None,
-            **headers: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.proxy.port, timeout=20)
-        data = json.dumps(body) if body is not None else None
-        connection.request("POST" if data else "GET", path, data, {"Content-Type": "application/json", **headers})
-        answer = connection.getresponse()
-        out = answer.status, answer.read()
-        connection.close()
-        return out
-
-    def close(self) -> None:
-        self.proxy.stop()
-        self.server.kill()
-        self.server.wait()
-        if self.server.stderr:
-            self.server.stderr.close()
-
-
-@pytest.fixture
-def wire() -> Iterator[Callable[..., Wire]]:
-    made: list[Wire] = []
-
-    def make(*flags: str) -> Wire:
-        made.append(Wire(*flags))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
 
 CHAT = {"messages": [{"role": "user", "content": "one two three"}], "max_tokens": 12, "temperature": 0.5}
 

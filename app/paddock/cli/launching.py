@@ -246,7 +246,7 @@ class Reporter:
                 if not self.json:
                     said = Text("Over: {what}", what=event.text) if event.kind == "recovered" else event.text
                     self._note(" ".join((str(said), event.data.get("proof", ""), event.data.get("fix", ""))).strip())
-            elif event.kind == "issue" and str(event.data.get("id", "")).startswith("sampler."):
+            elif event.kind == "issue" and str(event.data.get("id", "")).startswith(("sampler.", "proxy.")):
                 self._event("issue", id=event.data["id"], severity="warning", option=None, text=event.text, fix=None)
                 if not self.json:
                     self._note(event.text)

@@ -75,6 +75,8 @@ class Run:
         """What is given back once the server listens, or has ended: see starting."""
         self.supervisor: Supervisor
         self.proxy: RecordingProxy | None = None
+        self._next_exchange = 1
+        """A proxy that is opened again goes on counting: an exchange's number names it within the session."""
         self._database = database
         self._make_client = make_client
         self._make_sampler = make_sampler
@@ -182,7 +184,8 @@ class Run:
         own word, for this session. AppError where the port cannot be had.
         """
         if self.proxy is None:
-            proxy = RecordingProxy(self.url, self._exchanged, port, keep_texts=keep_texts)
+            proxy = RecordingProxy(self.url, self._exchanged, port, keep_texts=keep_texts, first=self._next_exchange,
+                                   on_lost=self._proxy_lost)
             proxy.start()
             self.proxy = proxy
         return self.proxy.url
@@ -197,6 +200,15 @@ class Run:
         proxy, self.proxy = self.proxy, None
         if proxy is not None:
             proxy.stop()
+            self._next_exchange = proxy.next_id
+
+    def _proxy_lost(self, text: Text, gone: bool) -> None:
+        """It ended by itself; from its reader's thread. What it took up until then is recorded."""
+        self.recorder.event("issue", str(text), id="proxy.lost")
+        if gone:
+            lost, self.proxy = self.proxy, None
+            if lost is not None:
+                self._next_exchange = lost.next_id
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the end, with everything recorded; False when the time was over first."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from paddock.session.proxy import shapes
+
 SETTINGS = ("temperature", "top_k", "top_p", "min_p", "seed", "max_tokens", "n_predict", "stream", "reasoning_effort",
             "repeat_penalty", "presence_penalty", "frequency_penalty", "cache_prompt", "n",
             "n_cmpl")
@@ -70,8 +72,8 @@ class Exchange:
         return self.path.rstrip("/").endswith(GENERATING)
 
     def as_json(self) -> str:
-        """One line."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        """One line of ASCII: names and texts may hold what no encoding can write (half of a surrogate pair)."""
+        return json.dumps(asdict(self))
 
 
 class Reader:
@@ -109,18 +111,13 @@ class Reader:
                 self._event(line[5:].strip(), t)
 
     def _event(self, data: bytes, t: float) -> None:
-        if data == b"[DONE]":
-            return
-        try:
-            chunk = json.loads(data)
-        except ValueError:
-            return
-        if not isinstance(chunk, dict):
+        chunk = shapes.parsed(data) if data != b"[DONE]" else None
+        if chunk is None:
             return
         self._learn(chunk)
         if self._texts is not None:
-            self._texts += _texts(chunk)
-        kind = _content(chunk)
+            self._texts += shapes.texts(chunk)
+        kind = shapes.content(chunk)
         if kind:
             self._arrivals.append(t)
             self._exchange.reasoning_chunks += kind == "reasoning"
@@ -130,16 +127,12 @@ class Reader:
     def end(self, t: float) -> None:
         """Everything has passed at t: the rest of the figures."""
         if not self._stream and self._body:
-            try:
-                document = json.loads(b"".join(self._body))
-            except ValueError:
-                document = None
-            if isinstance(document, dict):
+            # It came all at once: the first token cannot be told.
+            document = shapes.parsed(b"".join(self._body))
+            if document is not None:
                 self._learn(document)
                 if self._texts is not None:
-                    self._texts += _texts(document)
-                if _content(document) and self._exchange.generates:
-                    self._exchange.first_token_s = None  # it came all at once: the first token cannot be told
+                    self._texts += shapes.texts(document)
         self._exchange.total_s = t
         if self._texts:
             self._exchange.response_text = "".join(self._texts)
@@ -152,58 +145,38 @@ class Reader:
 
     def _learn(self, chunk: Mapping[str, Any]) -> None:
         e = self._exchange
-        e.model = chunk.get("model") or e.model
-        e.slot = chunk.get("id_slot", e.slot)
+        e.model = shapes.model(chunk) or e.model
+        e.slot = shapes.number(chunk.get("id_slot", e.slot))
+        e.finish = shapes.finish(chunk) or e.finish
         error = chunk.get("error")
         if error:
             e.error = str(error.get("message", error) if isinstance(error, dict) else error)[:500]
-        for choice in chunk.get("choices") or ():
-            if isinstance(choice, dict):
-                e.finish = choice.get("finish_reason") or e.finish
-        if chunk.get("stop") is True:
-            e.finish = str(chunk.get("stop_type") or "stop")
-        timings = chunk.get("timings")
-        if isinstance(timings, dict):
+        timings = shapes.timings(chunk)
+        if timings:
             self._timings(timings)
-        usage = chunk.get("usage")
-        if isinstance(usage, dict):
-            e.prompt_tokens = usage.get("prompt_tokens", e.prompt_tokens)
-            e.generated_tokens = usage.get("completion_tokens", e.generated_tokens)
+        self._usage(*shapes.usage(chunk))
 
     def _timings(self, timings: Mapping[str, Any]) -> None:
         e = self._exchange
-        e.evaluated_tokens, e.cached_tokens = timings.get("prompt_n"), timings.get("cache_n")
-        e.generated_tokens = timings.get("predicted_n", e.generated_tokens)
+
+        def told(name: str) -> Any:
+            return shapes.number(timings.get(name))
+
+        e.evaluated_tokens, e.cached_tokens = told("prompt_n"), told("cache_n")
+        generated = told("predicted_n")
+        e.generated_tokens = e.generated_tokens if generated is None else generated
         if e.evaluated_tokens is not None:
             e.prompt_tokens = e.evaluated_tokens + (e.cached_tokens or 0)
-        e.prompt_per_s, e.generation_per_s = timings.get("prompt_per_second"), timings.get("predicted_per_second")
-        e.draft_tokens, e.accepted_tokens = timings.get("draft_n"), timings.get("draft_n_accepted")
+        e.prompt_per_s, e.generation_per_s = told("prompt_per_second"), told("predicted_per_second")
+        e.draft_tokens, e.accepted_tokens = told("draft_n"), told("draft_n_accepted")
 
-
-def _content(chunk: Mapping[str, Any]) -> str | None:
-    """ "text", "reasoning" or "tool" when this chunk carries something that was generated."""
-    if chunk.get("content"):
-        return "text"
-    for choice in chunk.get("choices") or ():
-        part = choice.get("delta") or choice.get("message") or {} if isinstance(choice, dict) else {}
-        if part.get("content") or (isinstance(choice, dict) and choice.get("text")):
-            return "text"
-        if part.get("reasoning_content"):
-            return "reasoning"
-        if part.get("tool_calls"):
-            return "tool"
-    return None
-
-
-def _texts(chunk: Mapping[str, Any]) -> list[str]:
-    """What was said, thoughts included, in order."""
-    parts: list[Any] = [chunk]
-    for choice in chunk.get("choices") or ():
-        if isinstance(choice, dict):
-            parts += [choice.get("delta") or choice.get("message") or {}, choice]
-    keys = ("reasoning_content", "content", "text")
-    found = (part.get(key) for part in parts if isinstance(part, dict) for key in keys)
-    return [text for text in found if isinstance(text, str)]
+    def _usage(self, prompt: int | None, cached: int | None, generated: int | None) -> None:
+        e = self._exchange
+        e.prompt_tokens = e.prompt_tokens if prompt is None else prompt
+        e.generated_tokens = e.generated_tokens if generated is None else generated
+        if e.cached_tokens is None and cached is not None:
+            e.cached_tokens = cached
+            e.evaluated_tokens = None if prompt is None else prompt - cached
 
 
 _MEDIA = ("image_url", "input_audio", "input_image", "image", "video_url", "input_video")
@@ -220,11 +193,8 @@ def _media(document: Mapping[str, Any]) -> int:
 def read_settings(body: bytes, exchange: Exchange, keep_texts: bool = False) -> None:
     """Model and sampling settings of a request's JSON body; its texts are looked at only with `keep_texts`."""
     exchange.request_bytes = len(body)
-    try:
-        document = json.loads(body) if body[:1] == b"{" else None
-    except ValueError:
-        return
-    if isinstance(document, dict):
+    document = shapes.parsed(body) if body[:1] == b"{" else None
+    if document is not None:
         model = document.get("model")
         exchange.model = model if isinstance(model, str) else None
         exchange.images = _media(document)

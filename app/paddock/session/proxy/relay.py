@@ -11,27 +11,33 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-from aiohttp import web
+from aiohttp import hdrs, web
+from yarl import URL
 
 from paddock.session.proxy.record import Exchange, Reader, read_settings
 from paddock.session.proxy.reuse import PromptMemory
 
 BODY_LIMIT = 256 << 20
 HOP = frozenset(("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
-                 "transfer-encoding", "upgrade", "host", "content-length"))
-"""Headers that belong to one leg of the way (RFC 9110, 7.6.1) and the two that are made anew."""
+                 "transfer-encoding", "upgrade", "host", "content-length", "expect"))
+"""Headers that belong to one leg of the way (RFC 9110, 7.6.1) and those that are made anew, or were answered by us."""
+_OURS = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
+"""Headers that our HTTP client would add where the person's client sent none: what passes is not changed."""
 _NAMES = ("127.0.0.1", "localhost", "::1")
 
 
 class Relay:
-    """Passes requests to `upstream` and tells `sink` of each exchange: once when it begins, once when it is over."""
+    """Passes requests to `upstream` and tells `sink` of each exchange: once when it begins, once when it is over.
+
+    `first`: the number of its first exchange, where a session had some already.
+    """
 
     def __init__(self, upstream: str, sink: Callable[[Exchange], None],
-                 clock: Callable[[], float] = time.monotonic, keep_texts: bool = False) -> None:
+                 clock: Callable[[], float] = time.monotonic, keep_texts: bool = False, first: int = 1) -> None:
         self._upstream = upstream.rstrip("/")
         self._keep_texts = keep_texts
         self._sink, self._clock = sink, clock
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(first)
         self._prompts = PromptMemory()
         self._session: aiohttp.ClientSession | None = None
 
@@ -46,7 +52,8 @@ class Relay:
         # A connection for each request: one kept open may be closed by the server just when it is written to.
         connector = aiohttp.TCPConnector(limit=0, ssl=False, force_close=True)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
-        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False,
+                                              skip_auto_headers=_OURS, cookie_jar=aiohttp.DummyCookieJar())
         yield
         await self._session.close()
 
@@ -60,15 +67,19 @@ class Relay:
         start = self._clock()
         exchange = self._begin(request)
         reader = Reader(exchange, self._keep_texts)
-        body = await request.read() if request.can_read_body else b""
-        read_settings(body, exchange, self._keep_texts)
-        self._sink(exchange)
+        body = b""
         try:
+            body = await request.read() if request.can_read_body else b""
+            read_settings(body, exchange, self._keep_texts)
+            self._sink(exchange)
             response = await self._pass_on(request, body, exchange, reader, start)
             exchange.outcome = "failed" if (exchange.status or 500) >= 400 or exchange.error else "done"
         except (asyncio.CancelledError, ConnectionResetError):
             # A client that has read the status of a refusal need not read on.
             exchange.outcome = "failed" if (exchange.status or 0) >= 400 else "cancelled"
+            raise
+        except web.HTTPException as denied:  # too large
+            exchange.outcome, exchange.status, exchange.error = "failed", denied.status, denied.reason
             raise
         except aiohttp.ClientError as error:
             exchange.outcome, exchange.error = "failed", str(error) or type(error).__name__
@@ -89,7 +100,7 @@ class Relay:
                        start: float) -> web.StreamResponse:
         assert self._session is not None
         headers = [(k, v) for k, v in request.headers.items() if k.lower() not in HOP]
-        async with self._session.request(request.method, self._upstream + request.raw_path, data=body or None,
+        async with self._session.request(request.method, self._address(request), data=body or None,
                                          headers=headers, allow_redirects=False) as answer:
             reader.head(answer.status, answer.headers.get("Content-Type", ""), self._clock() - start)
             kept = [(k, v) for k, v in answer.headers.items() if k.lower() not in HOP]
@@ -106,6 +117,10 @@ class Relay:
             await response.write_eof()
             return response
 
+    def _address(self, request: web.Request) -> URL:
+        """Where it goes: path and query as the client wrote them. A target in absolute form (RFC 9112, 3.2.2) is for us
+        all the same."""
+        return URL(self._upstream + request.rel_url.raw_path_qs, encoded=True)
 
     async def _two_ways(self, request: web.Request) -> web.StreamResponse:
         """A WebSocket: its messages pass both ways. Any other Upgrade is not taken up, as RFC 9110 (7.8) allows."""
@@ -116,7 +131,7 @@ class Relay:
         headers = [(k, v) for k, v in request.headers.items()
                    if k.lower() not in HOP and not k.lower().startswith("sec-websocket-")]
         try:
-            async with self._session.ws_connect(self._upstream + request.raw_path, headers=headers, autoping=False,
+            async with self._session.ws_connect(self._address(request), headers=headers, autoping=False,
                                                 protocols=protocols, max_msg_size=BODY_LIMIT) as server:
                 client = web.WebSocketResponse(autoping=False, max_msg_size=BODY_LIMIT,
                                                protocols=[server.protocol] if server.protocol else [])
@@ -177,10 +192,27 @@ async def _messages(source: Any, target: Any) -> None:
 
 
 def _refused(request: web.Request) -> str | None:
-    host = urlsplit(f"//{request.headers.get('Host', '')}").hostname
-    if host not in _NAMES:
+    host = request.headers.get("Host")
+    # Without one it is HTTP/1.0 and no browser, so no name can have been bent.
+    if (host is not None or request.version >= aiohttp.HttpVersion11) and _host_of(f"//{host}") not in _NAMES:
         return "This port answers to 127.0.0.1 and localhost only.\n"
     origin = request.headers.get("Origin")
-    if origin and origin != "null" and urlsplit(origin).hostname not in _NAMES:
+    if origin and not _may_ask(origin):
         return "Pages of other sites may not use this port.\n"
     return None
+
+
+def _may_ask(origin: str) -> bool:
+    """Pages of this computer, and programs whose windows are pages (app://…, chrome-extension://…). Not "null": any
+    site can have it, from a frame in a sandbox."""
+    scheme, separator, _ = origin.partition("://")
+    if separator and scheme.lower() not in ("http", "https"):
+        return True
+    return _host_of(origin) in _NAMES
+
+
+def _host_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # a bracket that is never closed
+        return None

@@ -10,10 +10,9 @@ import hashlib
 import json
 import os
 from collections import OrderedDict, deque
-from collections.abc import Mapping
-from typing import Any
 
 from paddock.session.proxy.record import Exchange
+from paddock.session.proxy.shapes import parsed
 from paddock.text import Text
 from paddock.units import count_text
 
@@ -90,15 +89,15 @@ def _verdict(shared_bytes: int, all_bytes: int, known: bool, e: Exchange) -> str
 
 def _canonical(body: bytes) -> bytes:
     """What becomes the prompt, in the order in which it does; empty for what is none."""
-    try:
-        document: Any = json.loads(body) if body[:1] == b"{" else None
-    except ValueError:
-        return b""
-    if not isinstance(document, Mapping):
+    document = parsed(body) if body[:1] == b"{" else None
+    if document is None:
         return b""
     parts = [document.get(name) for name in ("tools", "system", "messages", "input", "prompt", "input_prefix")]
     found = [part for part in parts if part]
-    return json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace") if found else b""
+    try:
+        return json.dumps(found, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace") if found else b""
+    except RecursionError:
+        return b""
 
 
 def reuse_words(reused: str | None, cached_tokens: int | None = None) -> Text | None:
