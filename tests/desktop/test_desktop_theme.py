@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QRect, qInstallMessageHandler
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QComboBox, QLabel
+from PySide6.QtWidgets import QComboBox, QLabel, QStackedWidget, QTreeView, QWidget
 
 from paddock.desktop import icons
 from paddock.desktop.colours import DATA, ROLES
+from paddock.desktop.parts.basic import Label, calm_view
 from paddock.desktop.theme import SIZES, theme
 
 SURFACES = ("window", "base", "alt")
@@ -62,6 +63,27 @@ def test_a_switch_reaches_palette_style_and_listeners(qtbot, qapp, tmp_path: Pat
     assert ROLES["bad"][1].lower() in qapp.styleSheet().lower()
     assert {p.name for p in tmp_path.iterdir()} >= {"down-dark.svg", "check-dark.svg", "down-light.svg"}
     assert ROLES["text2"][1].lower() in (tmp_path / "down-dark.svg").read_text().lower()
+
+
+def test_a_part_that_moves_to_another_parent_keeps_the_new_colours(qtbot) -> None:
+    theme().use("light")
+    part, home = QWidget(), QStackedWidget()
+    label, view = Label("a note", "note", "text2"), QTreeView()
+    calm_view(view)
+    for inside in (label, view):
+        inside.setParent(part)
+    home.addWidget(part)
+    qtbot.addWidget(home)
+    home.show()
+    for mode in ("dark", "light", "dark"):
+        theme().use(mode)
+        folded = QWidget()
+        part.setParent(folded)
+        home.setCurrentIndex(home.addWidget(folded))
+        part.show()
+        qtbot.waitUntil(part.isVisible)
+        assert label.palette().color(QPalette.ColorRole.WindowText) == theme().color("text2")
+        assert view.palette().color(QPalette.ColorRole.Highlight) == theme().color("sel")
 
 
 def test_an_icon_follows_the_theme_by_itself(qtbot, tmp_path: Path) -> None:

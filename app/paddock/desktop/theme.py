@@ -84,12 +84,15 @@ class Theme(QObject):
             return
         self._applied = (dark, self._scale)
         self.dark = dark
+        # A style sheet remembers each widget's palette from when it met it, and brings that back when the widget gets
+        # another parent (a page that folds). So it goes first, and meets the widgets again in their new colours.
+        self._app.setStyleSheet("")
         self._app.setFont(self.font("body"))
         self._app.setPalette(self.palette())
         folder = self._image_folder()
         write_images(self, folder)
-        self._app.setStyleSheet(stylesheet(self, folder))
         self.changed.emit()
+        self._app.setStyleSheet(stylesheet(self, folder))
 
     def _image_folder(self) -> Path:
         if self._cache is None:
