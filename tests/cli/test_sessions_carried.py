@@ -34,3 +34,24 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_text("{}")
     assert main(["--data-dir", str(tmp_path / "d"), "--json", "sessions", "import", str(file)]) == 1
     assert "holds no session" in json.loads(capsys.readouterr().out)["error"]["what"]
+
+
+@pytest.mark.parametrize("name", ["run.paddock", "run.json", "run.csv"])
+def test_a_written_export_is_told_as_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                  name: str) -> None:
+    workspace = Workspace(str(tmp_path / "data"))
+    number = workspace.database.start_session(SessionStart(command=("llama", "serve"), model="M"))
+    workspace.database.finish_session(number, "stopped")
+    workspace.close()
+    words = ["--data-dir", str(tmp_path / "data"), "--json", "sessions", "export", str(number), "-o",
+             str(tmp_path / name)]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"path": str(tmp_path / name), "sessions": [number], "bytes": (tmp_path / name).stat().st_size}
+    assert (name == "run.json") is (tmp_path / name).read_bytes().startswith(b"{")
+
+
+@pytest.mark.parametrize("name", ["-", ""])
+def test_a_report_needs_the_name_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["--data-dir", str(tmp_path), "report", "1", "-o", name]) == 2
+    assert "name of a file" in capsys.readouterr().err

@@ -141,3 +141,8 @@ def test_a_variable_with_a_name_that_no_shell_takes_is_kept_as_a_word() -> None:
     plan = one(text)
     assert plan.environment == (("A", "b"),)
     assert plan.extra == ("$(reboot)=1",)
+
+
+def test_a_unit_without_a_command_is_no_preset() -> None:
+    with pytest.raises(AppError):
+        import_plans("[Unit]\nDescription=x\n[Service]\nType=simple\n")

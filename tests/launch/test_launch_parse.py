@@ -178,3 +178,20 @@ def test_lines_as_people_paste_them(text: str) -> None:
 
 def test_a_second_command_on_the_next_line_is_left_out() -> None:
     assert parse("llama-server -m a\ncurl http://x").extra == ("curl", "http://x")
+
+
+@pytest.mark.parametrize("text", [
+    'llama-server.exe -m "\\\\nas\\share\\m 1.gguf"', "llama-server -m '\\\\nas\\share\\m 1.gguf'",
+    'llama-server -m "\\\\\\\\nas\\\\share\\\\m 1.gguf"'])
+def test_a_windows_share_keeps_its_backslashes(text: str) -> None:
+    assert parse(text).get("model") == "\\\\nas\\share\\m 1.gguf"
+
+
+def test_a_windows_share_without_quotes_keeps_its_backslashes() -> None:
+    assert parse("llama-server -m \\\\nas-1\\c$\\m.gguf -c 1").get("model") == "\\\\nas-1\\c$\\m.gguf"
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2007", "\u202f"])
+def test_spaces_that_do_not_break_part_words_unless_quoted(space: str) -> None:
+    plan = parse(f"llama-server{space}-m{space}'a{space}b.gguf' -c{space}1")
+    assert (plan.get("model"), plan.get("ctx-size"), plan.extra) == (f"a{space}b.gguf", "1", ())

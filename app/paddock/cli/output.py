@@ -43,12 +43,24 @@ def silence_stdout() -> None:
 
 def document(value: Any) -> None:
     """One JSON document on stdout; all ASCII where stdout is not Unicode, or a name in it is not (half a pair)."""
+    value = _finite(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
     encoding = sys.stdout.encoding or "ascii"
     if not encoding.lower().startswith("utf") or re.search("[\ud800-\udfff]", text):
         text = json.dumps(value, default=str)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null, as everything that is not known."""
+    try:
+        json.dumps(value, allow_nan=False, default=str)
+    except ValueError:
+        if isinstance(value, dict):
+            return {key: _finite(item) for key, item in value.items()}
+        return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else None
+    return value
 
 
 def line(text: Text | str) -> None:

@@ -204,6 +204,7 @@ def _read(file: str) -> str:
         raise AppError(Text("{file} cannot be read.", file=file), why=error.strerror or str(error)) from error
     text = decoded(data)
     if "\0" in text or text.encode("utf-8", "surrogateescape") != text.encode("utf-8", "replace"):
-        raise AppError(Text("{file} is not a text file.", file=file),
-                       why=Text("It holds only zero bytes.") if data and not data.strip(b"\0") else None)
+        what = Text("What was piped in is not text.") if file == "-" else Text("{file} is not a text file.", file=file)
+        raise AppError(what, why=Text("It holds only zero bytes.") if data and not data.strip(b"\0") else None,
+                       hint=Text("Give text in UTF-8: save it anew in that encoding."))
     return text

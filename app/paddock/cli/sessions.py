@@ -98,30 +98,30 @@ def show(options: Globals, session: int) -> int:
 
 @sessions.command("export")
 @click.argument("session", type=click.IntRange(0, 2**63 - 1))
-@click.option("--form", type=click.Choice(["json", "jsonl", "csv", "series"]), default="json", show_default=True,
-              help="json: everything, samples included; jsonl, csv: one line a request; series: samples as CSV.")
+@click.option("--form", type=click.Choice(["json", "jsonl", "csv", "series"]), default=None,
+              help="json: everything, samples included; jsonl, csv: one line a request; series: samples as CSV. "
+                   "Default: as FILE ends, else json.")
 @click.option("-o", "--out", type=click.Path(), default="-", help="A file; default: stdout.")
 @click.pass_obj
-def export(options: Globals, session: int, form: str, out: str) -> int:
+def export(options: Globals, session: int, form: str | None, out: str) -> int:
     """A session as JSON, JSON lines or CSV. Kept texts of prompts and answers are left out.
 
     -o FILE.paddock writes what `sessions import` reads, in another data folder or on another machine.
     """
+    ending = Path(out).suffix.lower().lstrip(".")
     workspace = _workspace(options)
     try:
-        if out.lower().endswith(".paddock"):
+        if ending == "paddock":
             workspace.export_session(session, Path(out))
-            note(Text("Written to {path}.", path=out))
-            return 0
-        text = workspace.report([session], form)
+            return _written(options, out, [session])
+        text = workspace.report([session], form or (ending if ending in ("csv", "jsonl") else "json"))
     finally:
         workspace.close()
     if out == "-":
         line(text.removesuffix("\n"))
-    else:
-        _write(out, text)
-        note(Text("Written to {path}.", path=out))
-    return 0
+        return 0
+    _write(out, text)
+    return _written(options, out, [session])
 
 
 @sessions.command("tag")
@@ -154,6 +154,14 @@ def _marked(options: Globals, session: int, change: Callable[[Database], None]) 
     else:
         note(Text("Session {id} is marked.", id=session) if row.tags or row.note
              else Text("Session {id} has no tag and no note now.", id=session))
+    return 0
+
+
+def _written(options: Globals, path: str, sessions: Sequence[int]) -> int:
+    if options.json:
+        document({"path": path, "sessions": list(sessions), "bytes": Path(path).stat().st_size})
+    else:
+        note(Text("Written to {path}.", path=path))
     return 0
 
 
@@ -229,6 +237,8 @@ def delete(options: Globals, session: int) -> int:
 @click.pass_obj
 def report(options: Globals, session: tuple[int, ...], out: str) -> int:
     """One self-contained page of a session, or of several side by side. No key, user name or prompt is in it."""
+    if out in ("", "-"):
+        raise click.UsageError(str(Text("-o needs the name of a file, for example session.html.")))
     workspace = _workspace(options)
     try:
         form = Path(out).suffix.lower().lstrip(".")
@@ -236,11 +246,7 @@ def report(options: Globals, session: tuple[int, ...], out: str) -> int:
     finally:
         workspace.close()
     _write(out, text)
-    if options.json:
-        document({"path": out, "sessions": list(session), "bytes": len(text.encode())})
-    else:
-        note(Text("Written to {path}.", path=out))
-    return 0
+    return _written(options, out, session)
 
 
 @click.command()

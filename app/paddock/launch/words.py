@@ -18,7 +18,11 @@ _CONTINUATION = re.compile(r"[\\^`](?:[ \t]+#[^\n]*|[ \t]*)\r?\n")
 _OPERATOR = re.compile(r"&>>|&>|&&|\|\||>>|>&|>|<<<|<<|<|;|\||&|\r?\n|\r")
 _REDIRECTION = re.compile(r"\d?(&>>|&>|>>|>&|>|<<<|<<|<)(&\d|&-)?")
 _DRIVE = re.compile(r"[A-Za-z]:\\")
-_WINDOWS_START = re.compile(r"([A-Za-z]:|\.{1,2})\\")
+_WINDOWS_START = re.compile(r"([A-Za-z]:|\.{1,2})\\|\\\\[\w.$-]")
+_UNC = re.compile(r"\\\\[\w.$-]+\\[^\\\s]")
+"""The start of \\\\host\\share: one backslash behind the host, so nobody has doubled them for a shell."""
+_BLANKS = " \t\u00a0\u2007\u202f"
+"""Pages put spaces that do not break into the command lines that people copy."""
 _ESCAPED_IN_QUOTES = '$`"\\'
 QUOTED_DOLLAR, BARE_DOLLAR = "\ud800", "\ud801"
 """Stand for a `$` that a shell acts on, inside double quotes and outside: half characters, which no text holds."""
@@ -86,7 +90,7 @@ class _Reader:
             self.quoted(char)
         elif char == "\\":
             self.escaped()
-        elif char in " \t":
+        elif char in _BLANKS:
             self.end_word()
             self.at += 1
         elif char == "#" and self.word is None:
@@ -136,6 +140,10 @@ class _Reader:
 
     def escaped(self) -> None:
         following = self.text[self.at + 1:self.at + 2]
+        if self.word is None and _UNC.match(self.text, self.at):
+            self.add("\\\\")
+            self.at += 2
+            return
         start = "".join(self.word or ())
         # A drive, "." or ".." before a backslash: a Windows path, in which nobody means the backslash to vanish.
         windows_path = _WINDOWS_START.match(start + "\\") is not None and not following.isspace()
@@ -149,6 +157,9 @@ class _Reader:
     def quoted(self, quote: str) -> None:
         self.add("")
         start, self.at = self.at, self.at + 1
+        if quote == '"' and _UNC.match(self.text, self.at):
+            self.add("\\\\")
+            self.at += 2
         while self.at < len(self.text):
             char = self.text[self.at]
             if char == quote:
@@ -175,7 +186,7 @@ class _Reader:
 
 
 def _ends_windows_path(before: str, after: str) -> bool:
-    return _DRIVE.match(before) is not None and (after == "" or after[0].isspace())
+    return (_DRIVE.match(before) or _UNC.match(before)) is not None and (after == "" or after[0].isspace())
 
 
 def read_words(text: str) -> list[Word]:

@@ -162,17 +162,25 @@ def _held(t: Floats, at: Floats, values: Floats, seconds: float) -> Floats:
     return np.where(known, values[newest], np.nan)
 
 
+_STEPS = 1_000_000
+"""Between two looks, in SQLite's own instructions: a few hundredths of a second."""
+
+
 def query(connection: sqlite3.Connection, sql: str, params: Sequence[Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
     # ATTACH could reach other files, even make them, past the read-only open.
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)
         else sqlite3.SQLITE_OK)
     add_functions(connection)
+    # SQLite never ends an endless query by itself, and Python hears Ctrl-C only where it runs code of its own.
+    connection.set_progress_handler(lambda: 0, _STEPS)
     try:
         cursor = connection.execute(sql, params)
         names = [d[0] for d in cursor.description or ()]
         return names, [tuple(row) for row in cursor.fetchall()]
     except (sqlite3.Error, sqlite3.Warning) as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from error
         usual = Text("The database is open for reading only; one statement at a time.")
         raise AppError(Text("SQLite refused this."), why=str(error), hint=hint_for(error) or usual) from error
 

@@ -18,6 +18,8 @@ _PRESET_ONLY = ("load-on-startup", "stop-timeout", "dedup-cache-models", "versio
 
 def _is_preset(text: str, hint: str) -> bool:
     sections = re.findall(r"^\s*\[([^\]\n]+)\]\s*$", text, re.MULTILINE)
+    if {"Unit", "Service"} & set(sections):
+        return False  # a systemd unit, here without a command
     return bool(sections) and not re.search(r"^\s*\[\[?(settings|plan)", text, re.MULTILINE) and (
         hint.endswith(".ini") or re.search(r"^\s*[\w-]+\s*=\s*[^\"'\[\s]", text, re.MULTILINE) is not None)
 
