@@ -11,8 +11,10 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import aiohttp
 import psutil
 import pytest
 from aiohttp import web
@@ -167,6 +169,30 @@ def test_no_header_is_added_and_the_path_stays_as_it_was_written() -> None:
 
     asyncio.run(talk())
     assert got == [("/a%2Fb?x=%7E%2F", {"host", "content-length", "connection"})]
+
+
+def test_a_server_behind_a_socket_file_or_a_prefix_is_reached(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def hear(request: web.Request) -> web.Response:
+        heard.append(request.path)
+        return web.Response(text="ok")
+
+    async def talk() -> None:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", hear)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.UnixSite(runner, str(tmp_path / "s.sock")).start()
+        upstream = f"unix://{tmp_path}/s.sock/llm"
+        async with TestServer(Relay(upstream, lambda e: None).app()) as relay, aiohttp.ClientSession() as client:
+            for path in ("/health", "/llm/v1/models"):
+                async with client.get(relay.make_url(path)) as answer:
+                    assert answer.status == 200
+        await runner.cleanup()
+
+    asyncio.run(talk())
+    assert heard == ["/llm/health", "/llm/v1/models"]
 
 
 def test_what_no_encoding_can_write_is_told_all_the_same(wire: Callable[..., Wire]) -> None:

@@ -34,7 +34,8 @@ class Relay:
 
     def __init__(self, upstream: str, sink: Callable[[Exchange], None],
                  clock: Callable[[], float] = time.monotonic, keep_texts: bool = False, first: int = 1) -> None:
-        self._upstream = upstream.rstrip("/")
+        self._socket, self._upstream = _split(upstream)
+        self._prefix = urlsplit(self._upstream).path
         self._keep_texts = keep_texts
         self._sink, self._clock = sink, clock
         self._numbers = itertools.count(first)
@@ -50,7 +51,9 @@ class Relay:
 
     async def _client(self, _app: web.Application):  # type: ignore[no-untyped-def]
         # A connection for each request: one kept open may be closed by the server just when it is written to.
-        connector = aiohttp.TCPConnector(limit=0, ssl=False, force_close=True)
+        connector: aiohttp.BaseConnector = (
+            aiohttp.UnixConnector(self._socket, limit=0, force_close=True) if self._socket is not None
+            else aiohttp.TCPConnector(limit=0, ssl=False, force_close=True))
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False,
                                               skip_auto_headers=_OURS, cookie_jar=aiohttp.DummyCookieJar())
@@ -118,9 +121,12 @@ class Relay:
             return response
 
     def _address(self, request: web.Request) -> URL:
-        """Where it goes: path and query as the client wrote them. A target in absolute form (RFC 9112, 3.2.2) is for us
-        all the same."""
-        return URL(self._upstream + request.rel_url.raw_path_qs, encoded=True)
+        """Where it goes: path and query as the client wrote them, with the server's --api-prefix or without it. A
+        target in absolute form (RFC 9112, 3.2.2) is for us all the same."""
+        target = request.rel_url.raw_path_qs
+        if self._prefix and target.startswith(self._prefix + "/"):
+            target = target.removeprefix(self._prefix)
+        return URL(self._upstream + target, encoded=True)
 
     async def _two_ways(self, request: web.Request) -> web.StreamResponse:
         """A WebSocket: its messages pass both ways. Any other Upgrade is not taken up, as RFC 9110 (7.8) allows."""
@@ -189,6 +195,14 @@ async def _messages(source: Any, target: Any) -> None:
             await target.ping(message.data)
         elif message.type is aiohttp.WSMsgType.PONG:
             await target.pong(message.data)
+
+
+def _split(upstream: str) -> tuple[str | None, str]:
+    """The socket's path of unix:///path.sock/prefix, None for another address; and the base of all addresses."""
+    if not upstream.startswith("unix://"):
+        return None, upstream.rstrip("/")
+    path, suffix, prefix = upstream.removeprefix("unix://").partition(".sock")
+    return path + suffix, "http://localhost" + prefix.rstrip("/")
 
 
 def _refused(request: web.Request) -> str | None:
