@@ -3,13 +3,17 @@
 An upstream in a process of its own answers small requests at once and streams 10 ms tokens. Direct and proxied requests
 alternate. Ends within 45 s. The last line is JSON:
 
-    added_latency_ms_median (+ _ci_low, _ci_high: 95 %, bootstrap), throughput_loss_pct (8 streams), requests, streams
+    added_latency_ms_median (+ _ci_low, _ci_high: 95 %, bootstrap), throughput_loss_pct (8 streams), requests, streams,
+    first_byte_to_curl_ms_median and _most (curl's time_starttransfer less the recorded first byte; where curl is there)
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import queue
+import shutil
 import statistics
 import subprocess
 import sys
@@ -19,9 +23,9 @@ import aiohttp
 import numpy as np
 from aiohttp import web
 
-from paddock.session.proxy import RecordingProxy
+from paddock.session.proxy import Exchange, RecordingProxy
 
-REQUESTS, STREAMS, TOKENS, TOKEN_S, ROUNDS = 400, 8, 150, 0.01, 4
+REQUESTS, STREAMS, TOKENS, TOKEN_S, ROUNDS, CURLED = 400, 8, 150, 0.01, 4, 8
 
 
 def upstream() -> None:
@@ -96,6 +100,20 @@ async def measure(direct: str, proxied: str) -> dict[str, float]:
             "throughput_loss_pct": round(statistics.median(losses), 2), "requests": REQUESTS, "streams": STREAMS}
 
 
+def first_bytes(url: str, told: queue.Queue[Exchange]) -> list[float]:
+    """curl's time to the first byte (from its own start, connecting included) less ours, milliseconds, request by
+    request."""
+    out = []
+    for _ in range(CURLED):
+        done = subprocess.run(["curl", "-s", "-o", os.devnull, "-w", "%{time_starttransfer}", "-d", '{"stream": true}',
+                               f"{url}/v1/chat/completions"], capture_output=True, text=True, check=True)
+        while (exchange := told.get(timeout=30)).outcome == "active" or "curl" not in (exchange.user_agent or ""):
+            pass
+        assert exchange.first_byte_s is not None
+        out.append(1e3 * (float(done.stdout) - exchange.first_byte_s))
+    return out
+
+
 def main() -> int:
     if "--upstream" in sys.argv:
         upstream()
@@ -104,10 +122,16 @@ def main() -> int:
     with subprocess.Popen([sys.executable, __file__, "--upstream"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         direct = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        proxy = RecordingProxy(direct, lambda exchange: None)
+        told: queue.Queue[Exchange] = queue.Queue()
+        proxy = RecordingProxy(direct, told.put)
         proxy.start()
         try:
-            print(json.dumps(asyncio.run(measure(direct, proxy.url))))
+            figures = asyncio.run(measure(direct, proxy.url))
+            if shutil.which("curl"):
+                differences = sorted(first_bytes(proxy.url, told))
+                figures["first_byte_to_curl_ms_median"] = round(statistics.median(differences), 2)
+                figures["first_byte_to_curl_ms_most"] = round(max(map(abs, differences)), 2)
+            print(json.dumps(figures))
         finally:
             proxy.stop()
             server.kill()
