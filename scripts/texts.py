@@ -2,8 +2,9 @@
 """Extract every text for people and hold the catalogues to it.
 
 A text is the literal first argument of `Text(…)` or `tr(…)`; one that is not a literal (an f-string, a sum, a name)
-fails. Without arguments: fail on a text that cannot be extracted and on a stale catalogue, and say how many texts await
-their translation. --update writes resources/translations/paddock.pot, it/…/paddock.po and .mo.
+fails. The help of the commands is one too: docstrings, by paragraph, and the help of options. Without arguments: fail
+on a text that cannot be extracted and on a stale catalogue, and say how many texts await their translation. --update
+writes resources/translations/paddock.pot, it/…/paddock.po and .mo.
 """
 
 import ast
@@ -17,6 +18,10 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "app" / "paddock"
+sys.path.insert(0, str(ROOT / "app"))
+
+from paddock.cli.spoken import paragraphs  # noqa: E402 - from this tree
+
 FOLDER = ROOT / "resources" / "translations"
 PO = FOLDER / "it" / "LC_MESSAGES" / "paddock.po"
 NAMES = {"Text", "tr"}
@@ -35,6 +40,8 @@ def texts_of(path: Path) -> tuple[list[tuple[str, str | None, int]], list[str]]:
     """(template, plural, line) of every text in a file, and what cannot be extracted."""
     found, wrong = [], []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            found += [(part, None, node.lineno) for part in helps_of(node)]
         if not (isinstance(node, ast.Call) and called(node) in NAMES and node.args):
             continue
         first = node.args[0]
@@ -47,6 +54,16 @@ def texts_of(path: Path) -> tuple[list[tuple[str, str | None, int]], list[str]]:
             elif template:
                 found.append((template, plural, node.lineno))
     return found, wrong
+
+
+def helps_of(function: ast.FunctionDef) -> list[str]:
+    """What the help of a command says: its docstring and its options' helps; empty for what is no command."""
+    made = [d for d in function.decorator_list if isinstance(d, ast.Call) and isinstance(d.func, ast.Attribute)]
+    names = {d.func.attr for d in made if isinstance(d.func, ast.Attribute)}
+    if not names & {"command", "group"}:
+        return []
+    told = [literal(k.value) for d in made for k in d.keywords if k.arg == "help"]
+    return [part for words in (ast.get_docstring(function), *told) for part in paragraphs(words or "")]
 
 
 def extract() -> tuple[Catalog, list[str]]:

@@ -11,6 +11,7 @@ import click
 
 from paddock.cli.arguments import Globals, Seconds, split_globals
 from paddock.cli.output import document, fail, note, prepare_streams
+from paddock.cli.spoken import use_environment
 from paddock.errors import AppError
 from paddock.text import Text
 
@@ -19,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The `paddock` command. Returns the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
+    use_environment()
     try:
         rest, options = split_globals(args)
     except click.UsageError as error:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import locale
-import os
 import sys
 from collections.abc import Sequence
 
@@ -27,8 +25,9 @@ from paddock.cli import (
 )
 from paddock.cli.arguments import Globals
 from paddock.cli.output import document, fail, note, silence_stdout
+from paddock.cli.spoken import spoken, use_environment
 from paddock.errors import AppError
-from paddock.text import Text, use_language
+from paddock.text import Text
 
 
 @click.group(invoke_without_command=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -53,8 +52,7 @@ sessions.sessions.add_command(carrying.import_)
 
 def run(args: Sequence[str], options: Globals) -> int:
     """Run one command: 0 done, 1 a problem in what was asked, 2 wrong usage, 130 Ctrl-C. Never a traceback."""
-    use_language(os.environ.get("LANGUAGE") or os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES")
-                 or os.environ.get("LANG") or locale.getlocale()[0] or "en")
+    use_environment()
     if options.json and list(args) == ["--version"]:
         document({"version": __version__})
         return 0
@@ -71,7 +69,7 @@ def run(args: Sequence[str], options: Globals) -> int:
 def _run(args: Sequence[str], options: Globals) -> int:
     """Raises OSError where stdout cannot be written."""
     try:
-        result = paddock.main(list(args), prog_name="paddock", standalone_mode=False, obj=options)
+        result = spoken(paddock).main(list(args), prog_name="paddock", standalone_mode=False, obj=options)
     except click.ClickException as error:
         if options.json:
             document({"error": {"what": error.format_message(), "why": None, "hint": "paddock --help"}})
