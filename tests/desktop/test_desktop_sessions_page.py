@@ -30,7 +30,7 @@ from paddock.desktop.pages.sessions.rows import (
 from paddock.desktop.pages.sessions.sketches import Cloud
 from paddock.desktop.state import Desk
 from paddock.errors import AppError
-from paddock.session.model import Request
+from paddock.session.model import Event, MarkChange, Request
 from paddock.store.rows import SessionRow
 
 GIB = 1 << 30
@@ -374,3 +374,28 @@ def test_what_one_side_does_not_tell_is_no_equality() -> None:
     assert _cache_line([made(1, 50)], [made(2, 50)]).icon == "equal"
     more = _cache_line([made(1, 20)], [made(2, 50)])
     assert (more.difference, more.icon) == ("+30 points", "arrow-up")
+
+
+# -- marks ---------------------------------------------------------------
+
+
+def test_marks_of_a_stored_session_are_edited_and_deleted(qtbot, page: SessionsPage,
+                                                          workspace: fake.FakeWorkspace) -> None:
+    mark = Event(60.0, "mark", "note: first", {"note": "first"})
+    workspace.past[5] = replace(workspace.past[5], events=(Event(1.0, "state", "ready"), mark))
+    marks = opened(qtbot, page, 5).detail.mark_list
+    assert [line.text() for line in marks.lines] == ["first"]
+    marks.lines[0].setText("second")
+    marks.lines[0].editingFinished.emit()
+    edited = Event(60.0, "mark", "note: second", {"note": "second"})
+    qtbot.waitUntil(lambda: getattr(workspace.database, "mark_changes", None) == [(5, MarkChange(mark, edited))])
+    workspace.past[5] = replace(workspace.past[5], events=(edited,))
+    marks.changed.emit(edited, None)
+    qtbot.waitUntil(lambda: [line.text() for line in marks.lines] == ["second"])
+    assert workspace.database.mark_changes[-1] == (5, MarkChange(edited, None))
+
+
+def test_a_session_without_marks_shows_no_list_of_them(qtbot, page: SessionsPage,
+                                                       workspace: fake.FakeWorkspace) -> None:
+    workspace.past[5] = replace(workspace.past[5], events=(Event(1.0, "state", "ready"),))
+    assert opened(qtbot, page, 5).detail.mark_list.isHidden()

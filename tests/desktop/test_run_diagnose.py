@@ -8,8 +8,9 @@ from typing import Any
 
 import fakedesk as fake
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QToolButton
 
 from paddock.bench import Before, Measured, conclusions_of, figures_of, headline_of
 from paddock.desktop.pages.run.detect_dialog import DiagnoseDialog, as_text, lines_of
@@ -134,6 +135,29 @@ def test_a_mark_needs_no_note(qtbot) -> None:
     qtbot.addWidget(dialog)
     dialog.keep.click()
     assert run.recorder.events[-1].text == "mark"
+
+
+def test_marks_of_a_run_are_edited_and_deleted(qtbot) -> None:
+    run = fake.busy_run()
+    run.recorder.events = [Event(1.0, "state", "ready"), Event(60.0, "mark", "note: first", {"note": "first"}),
+                           Event(90.0, "mark", "written by an older Paddock")]
+    dialog = MarkDialog(run)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    newest, oldest = dialog.before.lines
+    assert [line.text() for line in (newest, oldest)] == ["written by an older Paddock", "first"]
+    oldest.setFocus()
+    oldest.setText("  second client ")
+    qtbot.keyClick(oldest, Qt.Key.Key_Return)
+    assert dialog.isVisible()
+    assert len(run.recorder.events) == 3, "Enter makes no further mark"
+    assert run.recorder.events[1] == Event(60.0, "mark", "note: second client", {"note": "second client"})
+    assert [line.text() for line in dialog.before.lines] == ["written by an older Paddock", "second client"]
+    delete = next(b for b in dialog.before.findChildren(QToolButton) if "1:30" in b.accessibleName())
+    delete.click()
+    assert [e.t for e in run.recorder.events] == [1.0, 60.0]
+    dialog.before.findChildren(QToolButton)[-1].click()
+    assert dialog.before.isHidden()
 
 
 def test_the_marks_so_far_are_shown_the_newest_first() -> None:

@@ -12,6 +12,7 @@ from paddock.hardware import DeviceReading, Reading
 from paddock.server import Diagnosis, Exit, LogLine, State
 from paddock.session import Event, Recorder, Request, Sample
 from paddock.session.columns import sample_columns
+from paddock.session.model import MarkChange
 from paddock.session.rates import SlotRates, slot_sample
 from paddock.session.recorder import Row
 from paddock.text import Text
@@ -185,6 +186,27 @@ def test_marks_and_sampler_notices_become_events(recorder: Recorder, clock: Any)
     events = recorder.snapshot().events
     assert [(e.t, e.kind, e.text) for e in events] == [
         (7.0, "mark", "opened the IDE"), (8.0, "issue", "metrics are off")]
+
+
+def test_a_mark_can_be_edited_and_deleted_and_the_sink_is_told(clock: Any) -> None:
+    rows: list[Any] = []
+    recorder = Recorder(rows.append, clock=clock)
+    clock.now = 1007.0
+    recorder.mark("first", note="first")
+    recorder.mark("second")
+    before = recorder.snapshot()
+    first, second = before.events
+    recorder.change_mark(first, "better", note="better")
+    recorder.change_mark(second, None)
+    recorder.change_mark(second, "gone already")
+    recorder.event("issue", "no mark")
+    recorder.change_mark(recorder.snapshot().events[-1], None)
+    after = recorder.snapshot()
+    assert [(e.t, e.text, e.data) for e in after.events] == [(first.t, "better", {"note": "better"}),
+                                                             (first.t, "no mark", {})]
+    assert [(c.was.text, c.now and c.now.text) for c in rows if isinstance(c, MarkChange)] == [
+        ("first", "better"), ("second", None)]
+    assert after.event_revision > before.event_revision
 
 
 def test_the_excerpt_has_early_problems_and_the_end(clock: Any) -> None:

@@ -16,6 +16,7 @@ from paddock.errors import AppError
 from paddock.hardware.model import DeviceReading, Reading
 from paddock.launch.model import Plan, Setting
 from paddock.session import Event, Request, Sample, SlotSample
+from paddock.session.model import MarkChange
 from paddock.store import Database, SessionStart, schema
 from paddock.store.rows import process_started
 
@@ -366,3 +367,21 @@ def test_the_oldest_make_room_but_not_those_that_are_marked_or_run(database: Dat
     assert sorted(r.id for r in database.sessions()) == [ids[0], ids[3], ids[4]]
     assert database.used_bytes() < before
     assert database.purge_to(1) == 0  # the last that is over stays
+
+
+def test_a_stored_mark_is_edited_and_deleted_and_nothing_else(database: Database) -> None:
+    session_id, other = (database.start_session(SessionStart(command=("x",))) for _ in range(2))
+    mark, issue = Event(7.0, "mark", "note: a", {"note": "a"}), Event(7.0, "issue", "note: a")
+    for one in (session_id, other):
+        database.row(one, mark)
+        database.row(one, issue)
+    edited = Event(7.0, "mark", "note: b", {"note": "b"})
+    database.row(session_id, MarkChange(mark, edited))
+    database.row(session_id, MarkChange(issue, None))
+    database.flush()
+    assert database.session(session_id).events == (edited, issue)
+    database.row(session_id, MarkChange(edited, None))
+    database.row(session_id, MarkChange(edited, mark))
+    database.flush()
+    assert database.session(session_id).events == (issue,)
+    assert [e.kind for e in database.session(other).events] == ["mark", "issue"]

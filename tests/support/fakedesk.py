@@ -22,7 +22,7 @@ from paddock.paths import DataPaths
 from paddock.server.model import Diagnosis, Exit, LogLine, Progress, State
 from paddock.session import Series
 from paddock.session.columns import sample_columns
-from paddock.session.model import Event, Request, Sample, SlotSample
+from paddock.session.model import Event, MarkChange, Request, Sample, SlotSample
 from paddock.session.recorder import Snapshot
 from paddock.store.defaults import Defaults
 from paddock.store.profiles import Profile, Profiles
@@ -120,6 +120,10 @@ class FakeRecorder:
 
     def mark(self, text: str, at: float | None = None, **data: Any) -> None:
         self.events.append(Event(self.now if at is None else at, "mark", text, data))
+
+    def change_mark(self, mark: Event, text: str | None, **data: Any) -> None:
+        at = self.events.index(mark)
+        self.events[at:at + 1] = [Event(mark.t, "mark", text, data)] if text is not None else []
 
     def log(self, after: int = 0, limit: int = 20_000) -> list[LogLine]:
         return [line for line in self.lines if line.number > after][-limit:]
@@ -356,6 +360,12 @@ class FakeDatabase:
 
     def note(self, session_id: int, note: str) -> None:
         self.notes = {session_id: note}
+
+    def change_mark(self, session_id: int, change: MarkChange) -> None:
+        self.mark_changes = [*getattr(self, "mark_changes", ()), (session_id, change)]
+
+    def flush(self) -> None:
+        pass
 
     def query(self, sql: str, params: Any = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
         return self.answers(sql)

@@ -114,3 +114,11 @@ class Event:
         """The text, and with a finding of the detectors its proof and its remedy."""
         more = (self.data.get("proof"), self.data.get("fix")) if "proof" in self.data else ()
         return " ".join(str(part) for part in (self.text, *more) if part)
+
+
+@dataclass(frozen=True)
+class MarkChange:
+    """A mark of the person's (an Event of kind "mark") that was edited, or deleted where `now` is None."""
+
+    was: Event
+    now: Event | None

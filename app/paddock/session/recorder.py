@@ -21,7 +21,7 @@ from paddock.session.columns import sample_columns
 from paddock.session.joining import Joiner
 from paddock.session.log import Fact, LogParser
 from paddock.session.memory import ActualMemory
-from paddock.session.model import Event, Request, Sample
+from paddock.session.model import Event, MarkChange, Request, Sample
 from paddock.session.proxy import Exchange
 from paddock.session.requests import RequestTracker
 from paddock.session.series import Series
@@ -30,7 +30,7 @@ from paddock.text import Text
 _LOG_LAG_S = 3.0
 """Silent for so long, the log has been read to its end."""
 _PIPE_LAG_S = 60.0
-Row = Sample | Request | Event | Exchange
+Row = Sample | Request | Event | Exchange | MarkChange
 
 
 @dataclass
@@ -112,6 +112,7 @@ class Recorder:
         self._tokens_forgotten = 0
         self._events: list[Event] = []
         self._shown_events: tuple[Event, ...] = ()
+        self._event_revision = 0
         self._sample: Sample | None = None
         self._ended = False
         self._last_request: Request | None = None
@@ -193,6 +194,17 @@ class Recorder:
         """A note of the person's on the time axis, now or `at` a moment of this session that is over."""
         with self._lock:
             self._event(Event(self._clock() - self.t0 if at is None else at, "mark", text, data))
+
+    def change_mark(self, mark: Event, text: str | None, **data: Any) -> None:
+        """Another text for a mark of this session, or none: then it goes. Nothing happens where it is gone already."""
+        with self._lock:
+            if mark.kind != "mark" or mark not in self._events:
+                return
+            now = None if text is None else Event(mark.t, "mark", text, data)
+            at = self._events.index(mark)
+            self._events[at:at + 1] = [now] if now is not None else []
+            self._show_events()
+            self._sink(MarkChange(mark, now))
 
     def event(self, kind: str, text: str, **data: Any) -> None:
         with self._lock:
@@ -286,8 +298,12 @@ class Recorder:
         bisect.insort(self._events, event, key=lambda e: e.t)
         if len(self._events) > 2_000:
             del self._events[:1_000]
-        self._shown_events = tuple(self._events)
+        self._show_events()
         self._sink(event)
+
+    def _show_events(self) -> None:
+        self._shown_events = tuple(self._events)
+        self._event_revision += 1
 
     def _measure(self, reading: Reading) -> None:
         host = self._peaks.setdefault("Host", DevicePeak())
@@ -316,7 +332,7 @@ class Recorder:
                 requests=self._shown, request_revision=self._revision, request_count=self._request_count,
                 active_requests=self._tracker.active,
                 generated_tokens=self._tokens_forgotten + sum(self._tokens.values()),
-                events=self._shown_events, event_revision=len(self._shown_events),
+                events=self._shown_events, event_revision=self._event_revision,
                 log_first=self._lines[0].number if self._lines else 0, log_last=last,
                 memory=self._parser.memory, peaks=copy.deepcopy(self._peaks), last_request=self._last_request)
 

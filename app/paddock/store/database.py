@@ -16,10 +16,10 @@ from typing import Any
 
 from paddock.errors import AppError
 from paddock.hardware.model import DeviceReading, Reading
-from paddock.session.model import Event, Request, Sample, SlotSample
+from paddock.session.model import Event, MarkChange, Request, Sample, SlotSample
 from paddock.session.proxy import Exchange
 from paddock.session.series import Series
-from paddock.store import keeping, reading
+from paddock.store import keeping, marks, reading
 from paddock.store.planform import plan_table
 from paddock.store.rows import SessionDetail, SessionRow, SessionStart, now_utc
 from paddock.store.schema import connect_read_only, open_database
@@ -220,7 +220,7 @@ class Database:
         """The server's state changed while the session goes on."""
         self._update(session_id, state=state)
 
-    def row(self, session_id: int, row: Sample | Request | Event | Exchange) -> None:
+    def row(self, session_id: int, row: Sample | Request | Event | Exchange | MarkChange) -> None:
         """Whatever a `Recorder`'s sink is given."""
         if isinstance(row, Sample):
             self.sample(session_id, row)
@@ -228,6 +228,8 @@ class Database:
             self.request(session_id, row)
         elif isinstance(row, Exchange):
             self.exchange(session_id, row)
+        elif isinstance(row, MarkChange):
+            self.change_mark(session_id, row)
         else:
             self.event(session_id, row)
 
@@ -286,6 +288,10 @@ class Database:
     def event(self, session_id: int, event: Event) -> None:
         row = (session_id, event.t, event.kind, _value(event.text), to_json(event.data) if event.data else None)
         self._do(lambda c: c.execute("INSERT INTO event (session_id, t, kind, text, data) VALUES (?, ?, ?, ?, ?)", row))
+
+    def change_mark(self, session_id: int, change: MarkChange) -> None:
+        """Edit or delete a mark of the person's; nothing happens where it is gone."""
+        self._do(lambda c: marks.change(c, session_id, change))
 
     def actual(self, session_id: int, actual: dict[str, Any]) -> None:
         """What it took (`Recorder.actual`), to stand beside the estimate."""

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
+from paddock.desktop.pages.marklist import LONGEST, MarkList, mark_text, marks_of
 from paddock.desktop.parts.basic import Label, button, column, row
 from paddock.desktop.plots.scale import clock_text
 from paddock.desktop.theme import theme
@@ -18,7 +19,8 @@ _SHOWN = 6
 
 
 class MarkDialog(QDialog):
-    """One line to write; Enter keeps it. Below it the marks of this run so far. The plots go on meanwhile."""
+    """One line to write; Enter keeps it. The plots go on meanwhile. Below it the marks of this run so far, to be edited
+    or deleted."""
 
     def __init__(self, run: Any, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,25 +33,37 @@ class MarkDialog(QDialog):
         self.note = QLineEdit()
         self.note.setAccessibleName(tr("Note"))
         self.note.setPlaceholderText(tr("such as: opened the browser, second client"))
-        self.note.setMaxLength(200)
+        self.note.setMaxLength(LONGEST)
         self.keep = button(tr("Mark event"), "flag", self.accept, primary=True)
         self.keep.setDefault(True)
-        before = marks_words(snapshot.events)
-        self.before = Label(before, "note", "text2", wrap=True)
-        self.before.setVisible(bool(before))
+        self.before = MarkList()
+        self.before.changed.connect(self._change)
+        self._show_marks()
         below = row(None, self.keep, button(tr("Cancel"), None, self.reject), gap=8)
         self.setLayout(column(self.words, self.note, self.before, below, gap=12, margins=(16, 16, 16, 12)))
         self.note.setFocus()
 
+    def _show_marks(self) -> None:
+        events = self._run.recorder.snapshot().events
+        self.before.show_marks(events)
+        self.before.setAccessibleDescription(marks_words(events))
+
+    def _change(self, mark: Event, note: str | None) -> None:
+        if note is None:
+            self._run.recorder.change_mark(mark, None)
+        else:
+            self._run.recorder.change_mark(mark, mark_text(note), note=note)
+        self._show_marks()
+
     def accept(self) -> None:
         text = self.note.text().strip()
-        self._run.recorder.mark(tr("note: {text}", text=text) if text else tr("mark"), at=self.moment)
+        self._run.recorder.mark(mark_text(text), at=self.moment, note=text)
         super().accept()
 
 
 def marks_words(events: tuple[Event, ...]) -> str:
     """The newest marks of a run, one a line, the newest first."""
-    marks = [e for e in events if e.kind == "mark"]
+    marks = marks_of(events)
     lines = [f"{clock_text(e.t)}  {e.text}" for e in reversed(marks[-_SHOWN:])]
     if len(marks) > _SHOWN:
         lines.append(tr("and {number} earlier", number=str(len(marks) - _SHOWN)))

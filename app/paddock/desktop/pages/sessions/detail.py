@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from paddock.desktop.pages.marklist import MarkList, mark_text
 from paddock.desktop.pages.models.tables import FilteredTable
 from paddock.desktop.pages.run.figures import FigureRow, Shown
 from paddock.desktop.pages.run.logpane import LogPane
@@ -27,6 +28,7 @@ from paddock.desktop.plots.scale import clock_text
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.server.model import LogLine
+from paddock.session.model import Event, MarkChange
 from paddock.units import GIB, count_text, gib_text, missing, number_text, percent_text
 
 if TYPE_CHECKING:
@@ -126,6 +128,8 @@ class SessionPane(QFrame):
     """ids of sessions"""
     marked = Signal(int, list, str)
     """id, tags, note"""
+    mark_changed = Signal(int, object)
+    """id, session.model.MarkChange"""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -155,11 +159,13 @@ class SessionPane(QFrame):
         self.command.setReadOnly(True)
         self.command.setAccessibleName(tr("Command"))
         self.events = FilteredTable(tr("Events"), [tr("Time"), tr("Kind"), tr("Text")], stretch=2)
+        self.mark_list = MarkList()
+        self.mark_list.changed.connect(self._change_mark)
         self.log = LogPane()
         self.clients = ClientsPane()
         for part, name in ((self.plots, tr("Plots")), (self.requests, tr("Requests")), (self.clients, tr("Clients")),
                            (self.memory_pages, tr("Memory")), (self._command_tab(), tr("Command")),
-                           (self.events, tr("Events")), (self.log, tr("Log"))):
+                           (self._events_tab(), tr("Events")), (self.log, tr("Log"))):
             self.tabs.addTab(part, name)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -184,6 +190,14 @@ class SessionPane(QFrame):
         top.setStretch(0, 1)
         self._head = QWidget()
         self._head.setLayout(column(top, self._about, self.marks, self._why, gap=4, margins=(_MARGIN, 8, 8, 8)))
+
+    def _events_tab(self) -> QWidget:
+        holder = QWidget()
+        self.mark_list.layout().setContentsMargins(_MARGIN, 8, _MARGIN, 8)
+        layout = column(self.events, self.mark_list, gap=0)
+        layout.setStretch(0, 1)
+        holder.setLayout(layout)
+        return holder
 
     def _command_tab(self) -> QWidget:
         holder = QWidget()
@@ -217,6 +231,7 @@ class SessionPane(QFrame):
         events: list[tuple[tuple[str, Any], ...]] = [
             ((clock_text(e.t), e.t), (e.kind, e.kind), (e.in_full, e.in_full)) for e in detail.events]
         self.events.set_rows(events, (80, 80, 0))
+        self.mark_list.show_marks(detail.events)
         self._show_log(detail.log_excerpt or "")
 
     def _say_head(self, detail: SessionDetail) -> None:
@@ -275,6 +290,11 @@ class SessionPane(QFrame):
         if self.detail is not None:
             self.marks.show_marks(tuple(tags), note)
             self.marked.emit(self.detail.row.id, tags, note)
+
+    def _change_mark(self, mark: Event, note: str | None) -> None:
+        now = Event(mark.t, "mark", mark_text(note), {"note": note}) if note is not None else None
+        if self.detail is not None:
+            self.mark_changed.emit(self.detail.row.id, MarkChange(mark, now))
 
     def _ask_report(self) -> None:
         if self.detail is not None:

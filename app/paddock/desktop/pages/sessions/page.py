@@ -25,6 +25,7 @@ from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.errors import AppError
 from paddock.launch.model import Plan
+from paddock.session.model import MarkChange
 from paddock.text import Text
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class SessionsPage(QFrame):
         self.detail.plan_wanted.connect(self._open_plan)
         self.detail.delete_asked.connect(self.ask_delete)
         self.detail.marked.connect(self._mark)
+        self.detail.mark_changed.connect(self._change_mark)
         self.progress = ProgressLine()
         self.nothing = EmptyState("search", tr("No session matches"), tr("Search for fewer words."),
                                   [(tr("Show all"), "undo-2", self.search.clear)])
@@ -280,6 +282,27 @@ class SessionsPage(QFrame):
             workspace.database.note(session_id, note)
 
         bridge.run(store, lambda _: self.refresh(), self.desk.failed.emit, self, name="mark")
+
+    @Slot(int, object)
+    def _change_mark(self, session_id: int, change: MarkChange) -> None:
+        """Stored, and told to the recorder where the session still runs; then shown as it is stored."""
+        database = self.desk.workspace.database
+        recorder = next((run.recorder for run in self.desk.runs() if run.session_id == session_id), None)
+
+        def store() -> tuple[Any, Any]:
+            if recorder is not None and change.was in recorder.snapshot().events:
+                now = change.now
+                recorder.change_mark(change.was, now.text if now else None, **(now.data if now else {}))
+            else:
+                database.change_mark(session_id, change)
+            database.flush()
+            return self.desk.workspace.session(session_id), database.series(session_id)
+
+        bridge.run(store, self._mark_stored, self.desk.failed.emit, self, name="mark")
+
+    def _mark_stored(self, found: tuple[Any, Any]) -> None:
+        if found[0].row.id == self._open_id:
+            self.detail.show_session(*found)
 
     @Slot(list)
     def ask_report(self, ids: list[int]) -> None:
