@@ -109,6 +109,10 @@ class RunDouble:
     ranks: bool = False
     takes_images: bool = False
     models: tuple[Any, ...] = ()
+    pid: int | None = None
+    proxy: Any = None
+    after_suspend: Text | None = None
+    ready_after_s: float | None = None
 
     @property
     def keeps_serving(self) -> bool:
@@ -120,6 +124,22 @@ class RunDouble:
     def stop(self) -> None:
         self.stopped = True
         self.become(State.STOPPING)
+
+    def join(self, timeout: float | None = None) -> bool:
+        return True
+
+    def ask(self, prompt: str, **values: Any) -> Any:
+        raise AppError(Text("This server answers nothing."))
+
+    def open_proxy(self, port: int = 0, *, keep_texts: bool = False) -> str:
+        raise AppError(Text("This server has no proxy."))
+
+    def close_proxy(self) -> None:
+        self.proxy = None
+
+    def load_model(self, model_id: str) -> None: ...
+
+    def unload_model(self, model_id: str) -> None: ...
 
     def become(self, state: State, exit_: Any = None) -> None:
         self.state, self.exit = state, exit_

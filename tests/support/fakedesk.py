@@ -160,6 +160,10 @@ class FakeRun:
     answers_texts: bool = False
     keeps_serving: bool = False
     models: tuple[Any, ...] = ()
+    detectors: Any = None
+    pid: int | None = None
+    after_suspend: Text | None = None
+    ready_after_s: float | None = None
     answer: Any = None
     pieces: Sequence[str] = ("Each token must read its 8 chosen experts from memory. ",
                              "On the GPU that memory delivers about 1 TB/s.")
@@ -185,6 +189,13 @@ class FakeRun:
 
     def stop(self) -> None:
         self.stopped = True
+
+    def join(self, timeout: float | None = None) -> bool:
+        return True
+
+    def load_model(self, model_id: str) -> None: ...
+
+    def unload_model(self, model_id: str) -> None: ...
 
     def ask(self, prompt: str, *, on_text: Any, cancelled: Any, **values: Any) -> Any:
         from paddock.work import Answer

@@ -53,7 +53,7 @@ class Watched:
     log_path = None
     proxy = None
     fit_outcome = None
-    ended_at = None
+    ended_at = ready_after_s = after_suspend = None
 
     def __init__(self, workspace: Workspace, url: str, key: str | None, record: bool, *, insecure: bool = False,
                  listener: RunListener | None = None) -> None:

@@ -61,7 +61,7 @@ def message_of(run: Any) -> Message | None:
         said = tr("The server did not start. {cause}", cause=cause) if state is State.FAILED else (
             cause or tr("The server ended without a word."))
         advice = str(diagnosis.advice) if diagnosis is not None else tr("The last lines of the log tell more.")
-        if getattr(run, "after_suspend", None) is not None:
+        if run.after_suspend is not None:
             advice = f"{advice} {run.after_suspend}"
         return Message("bad", said, advice, diagnosis.line if diagnosis is not None else None, diagnosis)
     running = next((d for d in reversed(run.diagnoses) if not d.fatal), None)
@@ -82,7 +82,7 @@ def messages_of(run: Any) -> list[Message]:
     """Everything that is to be said, the gravest first: why it ended or is impaired, what the detectors found, news."""
     first = message_of(run)
     ready = run.state is State.READY
-    found = [_of_finding(f) for f in getattr(run, "findings", ())] if ready else []
+    found = [_of_finding(f) for f in run.findings] if ready else []
     found += _why_no_figures(run) if ready else []
     if first is None:
         return found

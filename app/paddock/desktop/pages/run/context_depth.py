@@ -202,7 +202,7 @@ class SpeedPane(QFrame):
         if seen == self._seen:
             return
         self._seen = seen
-        watch = getattr(run, "detectors", None)
+        watch = run.detectors
         plan = watch.known_expectation if watch is not None else None
         past: Points = tuple(plan.past) if plan is not None else ()
         slots = run.recorder.parser.slots or 1

@@ -151,7 +151,7 @@ class DevicesPane(QFrame):
         machine = run.preview.machine
         bridge.run(lambda: explain(machine), partial(self._explained, run), None, self, name="why readings are missing")
         self.fast.setChecked(False)
-        self.fast.setEnabled(getattr(run, "pid", None) is not None)
+        self.fast.setEnabled(run.pid is not None)
 
     def _explained(self, run: Any, why: Explained) -> None:
         if run is self._run:
@@ -160,9 +160,9 @@ class DevicesPane(QFrame):
     def show_run(self, run: Any, snapshot: Any) -> None:
         """The newest reading of the recorder, or of the close look where that is on."""
         self._run = run
-        if getattr(run, "pid", None) is None and self._look is not None:
+        if run.pid is None and self._look is not None:
             self.fast.setChecked(False)
-        self.fast.setEnabled(getattr(run, "pid", None) is not None)
+        self.fast.setEnabled(run.pid is not None)
         sample = snapshot.sample
         if self._look is None:
             self._show_reading(sample.reading if sample is not None else None, snapshot.peaks)

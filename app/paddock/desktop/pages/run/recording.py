@@ -46,11 +46,11 @@ class RecordingRow(QWidget):
 
     def _say(self) -> None:
         run = self._run
-        ready = run is not None and not getattr(run, "read_only", False) and run.state is State.READY
+        ready = run is not None and not run.read_only and run.state is State.READY
         self.setVisible(ready)
         if not ready:
             return
-        proxy: Any = getattr(run, "proxy", None)
+        proxy = run.proxy
         on = proxy is not None
         self._icon.show_icon("circle-dot" if on else "link", "accent" if on else "text2")
         self._words.setText(tr("Clients use {url}", url=proxy.url) if on else tr("Who asks, and how fast it came?"))
@@ -94,7 +94,7 @@ class RecordingRow(QWidget):
 
     @Slot()
     def _copy(self) -> None:
-        proxy = getattr(self._run, "proxy", None)
+        proxy = self._run.proxy if self._run is not None else None
         if proxy is not None:
             QGuiApplication.clipboard().setText(proxy.url)
 
