@@ -10,6 +10,7 @@ import pytest
 from paddock import text
 from paddock.cli.arguments import Globals
 from paddock.cli.main import run
+from paddock.cli.output import in_words
 from paddock.cli.spoken import paragraphs, spoken, use_environment
 
 LANGUAGE_NAMES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
@@ -102,3 +103,11 @@ def test_a_copy_is_spoken_and_the_command_stays_as_it_was() -> None:
 def test_paragraphs_are_lines_without_the_indent() -> None:
     assert paragraphs("One\n    of two lines.\n\n    Two.\n    ") == ["One of two lines.", "Two."]
     assert paragraphs("") == []
+
+
+@pytest.mark.parametrize(("stored", "english", "told"), [
+    ("warning", "warning", "avviso"), ("stopped", "stopped", "fermato"), ("of tomorrow", "of tomorrow", "of tomorrow")])
+def test_severities_and_states_are_words(stored: str, english: str, told: str) -> None:
+    assert in_words(stored) == english
+    text.use_language("it")
+    assert in_words(stored) == told

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli.arguments import Globals
-from paddock.cli.output import document, line, note, table, told
+from paddock.cli.output import document, in_words, line, note, table, told
 from paddock.errors import AppError
 from paddock.text import Text
 from paddock.units import MIB, MINUS, bytes_text, parse_bytes
@@ -369,7 +369,7 @@ def issue_dict(issue: Any) -> dict[str, Any]:
 def show_issues(preview: Preview) -> None:
     """The text form of the issues, errors first."""
     for issue in preview.issues:
-        line(f"{issue.severity.value}: {issue.text}" + (f" → {issue.fix}" if issue.fix else ""))
+        line(f"{in_words(issue.severity.value)}: {issue.text}" + (f" → {issue.fix}" if issue.fix else ""))
     if not preview.issues:
         line(Text("Nothing is wrong with this plan."))
 

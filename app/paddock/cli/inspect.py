@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli.arguments import Globals
-from paddock.cli.output import document, facts, line, table
+from paddock.cli.output import document, facts, in_words, line, table
 from paddock.text import Text
 from paddock.units import bytes_text, count_text, number_text, short_count_text
 
@@ -84,7 +84,7 @@ def show(model: ModelFile, tensors: bool) -> None:
         (Text("Shards"), len(model.shards) if len(model.shards) > 1 else None),
     ])
     for problem in model.problems:
-        line(f"{problem.severity}: {problem.text}")
+        line(f"{in_words(problem.severity)}: {problem.text}")
     if tensors:
         line("")
         table([Text("Tensor"), Text("Shape"), Text("Type"), Text("Bytes")],

@@ -12,7 +12,7 @@ import click
 
 from paddock.cli.arguments import Globals, Seconds
 from paddock.cli.estimate import FLAGS, issue_dict, target_and_flags
-from paddock.cli.output import document, line, note, told
+from paddock.cli.output import document, in_words, line, note, told
 from paddock.text import Text
 from paddock.units import rate_text, seconds_text
 
@@ -177,7 +177,7 @@ class Reporter:
         if not self.json:
             self._note(command.own if command else "")
             for issue in run.preview.issues:
-                self._note(f"{issue.severity.value}: {issue.text}")
+                self._note(f"{in_words(issue.severity.value)}: {issue.text}")
 
     def on_state(self, run: Run, state: State, exit_: Exit | None) -> None:
         """Called by the run."""
@@ -186,7 +186,7 @@ class Reporter:
             self._fit(run)
         self._event("state", state=state.value)
         if not self.json:
-            said = Text("ready at {url}", url=run.url) if state.value == "ready" else state.value
+            said = Text("ready at {url}", url=run.url) if state.value == "ready" else in_words(state.value)
             self._note(f"[{seconds_text(time.monotonic() - self._start)}] {said}")
 
     def _fit(self, run: Run) -> None:
@@ -264,7 +264,7 @@ class Reporter:
             self._event("model", id=model.id, state=model.state, port=model.port, failed=model.failed,
                         exit_code=model.exit_code)
             if not self.json:
-                self._note(Text("model {id}: {state}", id=model.id, state=model.state))
+                self._note(Text("model {id}: {state}", id=model.id, state=in_words(model.state)))
 
     def watched(self, watched: Watched) -> None:
         """The last event of a watching."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli.arguments import Globals
-from paddock.cli.output import document, line, note, table
+from paddock.cli.output import document, in_words, line, note, table
 from paddock.text import Text
 from paddock.units import bytes_text, count_text
 
@@ -49,7 +49,7 @@ def list_(options: Globals, words: tuple[str, ...], problems: bool) -> int:
         for entry in found:
             line(str(entry.path))
             for severity, text in _problems(entry):
-                line(f"  {severity}: {text}")
+                line(f"  {in_words(severity)}: {text}")
         return 0
     headers = [Text("Model"), Text("Kind"), Text("Quant"), Text("Size"), Text("Context"), Text("Place"), Text("Check")]
     table(headers, (_row(e) for e in found), (3, 4, 6))

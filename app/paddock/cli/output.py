@@ -74,6 +74,18 @@ def note(text: Text | str) -> None:
     sys.stderr.flush()
 
 
+_WORDS = {word.template: word for word in (
+    Text("error"), Text("warning"), Text("hint"),
+    Text("starting"), Text("loading"), Text("ready"), Text("stopping"), Text("stopped"), Text("failed"),
+    Text("crashed"), Text("interrupted"), Text("detached"),
+    Text("loaded"), Text("unloaded"), Text("sleeping"), Text("downloading"), Text("downloaded"))}
+
+
+def in_words(value: str) -> str:
+    """The word for people of a severity or a state, which JSON gives as it is; a new one stays as it is."""
+    return str(_WORDS.get(value, value))
+
+
 def told(found: tuple[Plan, Profile | None]) -> tuple[Plan, Profile | None]:
     """What `Workspace.resolve` gave, after saying what opening the profile took (a file found again, old flags)."""
     for text in found[1].notices if found[1] is not None else ():

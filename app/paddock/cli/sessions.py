@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli.arguments import Globals
-from paddock.cli.output import document, facts, line, note, table
+from paddock.cli.output import document, facts, in_words, line, note, table
 from paddock.errors import AppError
 from paddock.text import Text
 from paddock.units import bytes_text, count_text, number_text, seconds_text
@@ -54,7 +54,7 @@ def list_(options: Globals, search: tuple[str, ...] = ()) -> int:
         return 0
     table([Text("Session"), Text("Started"), Text("State"), Text("Model"), Text("Requests"), Text("Generated"),
            Text("Tags and note")],
-          ((r.id, r.start, r.state, r.model, count_text(r.requests), count_text(r.generated_tokens),
+          ((r.id, r.start, in_words(r.state), r.model, count_text(r.requests), count_text(r.generated_tokens),
             " ".join((*(f"#{tag}" for tag in r.tags), r.note or ""))) for r in rows), (4, 5))
     return 0
 
@@ -74,7 +74,7 @@ def show(options: Globals, session: int) -> int:
         return 0
     row = detail.row
     facts([(Text("Session"), row.id), (Text("Model"), row.model), (Text("Engine"), row.engine),
-           (Text("Started"), row.start), (Text("End"), row.end), (Text("State"), row.state),
+           (Text("Started"), row.start), (Text("End"), row.end), (Text("State"), in_words(row.state)),
            (Text("Reason"), row.reason)])
     line(" ".join(detail.command))
     for device in (detail.actual or {}).get("main", []):
