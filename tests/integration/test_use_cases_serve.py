@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
 import tinymodel
+from hearing import Heard
 
 from paddock.engine import Engine
 from paddock.launch import Plan
 from paddock.launch.use_cases import USE_CASES, UseCase
 from paddock.server import State
-from paddock.work import Run, Workspace
+from paddock.work import Workspace
+from paddock.work.run import ENDED
 from paddock.work.suggesting import suggestion
-
-
-class Waiter:
-    """Hears when the server is ready or gone."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-
-    def on_state(self, _run: Run, state: State, _exit: object) -> None:
-        if state in (State.READY, State.FAILED, State.CRASHED, State.STOPPED):
-            self.done.set()
-
-    def on_diagnosis(self, _run: Run, _diagnosis: object) -> None:
-        return
 
 
 @pytest.mark.parametrize("case", USE_CASES, ids=lambda case: case.id)
@@ -38,9 +25,9 @@ def test_a_use_case_s_settings_start_the_engine(case: UseCase, engine: Engine, p
         plan = Plan().with_("model", str(model)).with_("threads", 1).with_("port", port)
         found = suggestion(workspace, case, plan)
         assert found.made
-        heard = Waiter()
+        heard = Heard(State.READY, *ENDED)
         run = workspace.launch(found.plan(), listener=heard)
-        assert heard.done.wait(60)
+        assert heard.ready.wait(60)
         assert run.state is State.READY
     finally:
         workspace.close()

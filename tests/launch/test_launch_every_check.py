@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from launch_support import GIB, model_file, option
+from scripts_here import load_script
 
 from paddock.engine import Engine
 from paddock.engine.model import EngineOption
@@ -302,12 +302,7 @@ def test_it_is_not_told_where_nothing_is_wrong(name: str, make_engine: Callable[
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("list_checks", ROOT / "scripts" / "list_checks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("list_checks")
 
 
 def test_every_kind_of_issue_in_the_code_has_its_case(script: ModuleType) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts_here import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data" / "engine"
@@ -14,12 +14,7 @@ DATA = ROOT / "tests" / "data" / "engine"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("update_options", ROOT / "scripts" / "update_options.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("update_options")
 
 
 @pytest.mark.parametrize("name", ["llama-11434-serve-help.txt", "llama-server-10434-help.txt"])

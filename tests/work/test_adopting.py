@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hearing import Heard
 
 from paddock.paths import DataPaths
-from paddock.server import ServerSpec, State
+from paddock.server import ServerSpec
 from paddock.server import record as records
 from paddock.server.client import Client
 from paddock.work import Workspace
@@ -50,19 +50,11 @@ def test_what_it_answered_before_is_not_of_this_session_and_its_own_flags_are_fo
     tmp_path: Path, left: ServerSpec
 ) -> None:
     workspace = Workspace(tmp_path / "data")
-    ready = threading.Event()
-
-    class Listener:
-        def on_state(self, _run: object, state: State, _exit: object) -> None:
-            if state is State.READY:
-                ready.set()
-
-        def on_diagnosis(self, *_: object) -> None: ...
-
+    heard = Heard()
     try:
         (leftover,) = workspace.leftovers()
-        run = workspace.adopt(leftover, Listener())
-        assert ready.wait(20)
+        run = workspace.adopt(leftover, heard)
+        assert heard.ready.wait(20)
         while run.recorder.busy or run.recorder.snapshot().t < 2.0:  # the log of before has been read by then
             assert not run.join(0.05)
         with Client.of(left) as client:

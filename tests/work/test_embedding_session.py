@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
 
 import pytest
 import tinymodel
+from hearing import Heard
 from real_engine import post
 
+from paddock.desktop.pages.sessions.detail import setup_of
 from paddock.launch import Plan
-from paddock.server import State
 from paddock.work import Workspace
-
-
-class Heard:
-    def __init__(self) -> None:
-        self.ready = threading.Event()
-
-    def on_state(self, _run: object, state: State, _exit: object) -> None:
-        if state is State.READY:
-            self.ready.set()
-
-    def on_diagnosis(self, *_: object) -> None: ...
 
 
 @pytest.mark.parametrize(("option", "path", "body"), [
@@ -63,5 +52,12 @@ def test_each_text_counts_and_the_batch_is_as_full_as_its_tokens(
             assert sum(r.prompt_tokens or 0 for r in snapshot.requests) == used
             assert filled[0] == pytest.approx(used / 256, rel=0.01)
         assert max(float(v) for v in series.view("requests_per_s")[1] if v == v) > 0
+        session_id = run.session_id
+        run.stop()
+        assert run.join(20)
+        workspace.database.flush()
+        stored = workspace.database.series(session_id)
+        assert max(v for v in stored.view("requests_per_s")[1] if v == v) > 0
+        assert setup_of(workspace.session(session_id), stored).answers_texts
     finally:
         workspace.close()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 from pathlib import Path
 
 import psutil
 import pytest
 import tinymodel
+from hearing import Heard
 
 from paddock.launch import Plan
 from paddock.server import State
@@ -17,17 +17,6 @@ from paddock.work import Run, Workspace
 
 FAKE = Path(__file__).parents[1] / "support" / "fakeserver.py"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a script stands for the engine")
-
-
-class Heard:
-    def __init__(self) -> None:
-        self.ready = threading.Event()
-
-    def on_state(self, _run: object, state: State, _exit: object) -> None:
-        if state is not State.STARTING:
-            self.ready.set()
-
-    def on_diagnosis(self, *_: object) -> None: ...
 
 
 @pytest.fixture

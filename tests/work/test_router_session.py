@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 import tinymodel
+from hearing import Heard
 
 from paddock.errors import AppError
 from paddock.launch import Plan
@@ -17,17 +17,6 @@ from paddock.server import LogLine, State
 from paddock.server.router import RouterModel
 from paddock.work import Run, Workspace
 from paddock.work.child_failures import why_failed
-
-
-class Heard:
-    def __init__(self) -> None:
-        self.ready = threading.Event()
-
-    def on_state(self, _run: object, state: State, _exit: object) -> None:
-        if state is State.READY:
-            self.ready.set()
-
-    def on_diagnosis(self, *_: object) -> None: ...
 
 
 def wait(run: Run, seen: Callable[[], object]) -> None:
