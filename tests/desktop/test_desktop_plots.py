@@ -362,3 +362,23 @@ def test_many_slots_are_one_area_and_thin_lanes(stack: PlotStack) -> None:
     assert stack.lanes.height() <= 110
     assert {slot for _, slot, *_ in stack.lanes.area.bars()} == set(range(64))
     assert stack.lanes.legend.rows[-1].value == "64 of 64"
+
+
+def test_the_peak_of_memory_is_marked_where_it_was(qtbot) -> None:
+    t, made = columns()
+    made["CUDA0.process_bytes"][:] = NAN
+    made["CUDA0.used_bytes"][240] = 21.5 * (1 << 30)
+    stack = PlotStack()
+    qtbot.addWidget(stack)
+    stack.configure(SETUP)
+    stack.set_span(None)
+    stack.set_frame(Frame(Columns(t, made), (), (), float(t[-1])))
+    (point,) = stack.memory._peak.points()
+    assert (point.pos().x(), point.pos().y()) == (t[240], 21.5)
+    assert stack.memory.remark.text() == "peak 21.5 GiB"
+    made["CUDA0.process_bytes"][100] = 18.0 * (1 << 30)
+    stack.set_frame(Frame(Columns(t, made), (), (), float(t[-1])))
+    assert stack.memory._peak.points()[0].pos().x() == t[100], "the model's share where it is told"
+    stack.set_frame(Frame(Columns(), (), (), 1.0))
+    assert len(stack.memory._peak.points()) == 0
+    assert stack.memory.remark.text() == ""

@@ -11,6 +11,7 @@ from typing import Any
 import fakedesk as fake
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from paddock.desktop.pages.run.ask import AskPane
@@ -22,10 +23,11 @@ from paddock.desktop.pages.run.context_depth import (
     depth_words,
 )
 from paddock.desktop.pages.run.context_detail import DetailPane
-from paddock.desktop.pages.run.context_model import slots_of, waiting_words
+from paddock.desktop.pages.run.context_model import prompts_left_s, slots_of, waiting_words
 from paddock.desktop.pages.run.context_slots import SlotsPane
 from paddock.desktop.pages.run.devices_model import devices_of, jump_words, throttle_words
 from paddock.desktop.pages.run.devices_pane import DevicesPane
+from paddock.desktop.pages.run.requests import RequestsModel, RequestsView
 from paddock.hardware.pressure import HostPressure
 from paddock.session import Series
 from paddock.session.detectors.jumps import Jump
@@ -56,6 +58,28 @@ def request(number: int = 1, task: int = 40, **more: Any) -> Request:
 
 
 # -- slots
+
+
+def test_the_table_of_requests_says_how_long_a_prompt_is_read_still(qtbot) -> None:
+    one = request(1, 40, prompt_tokens=4000, progress=0.5)
+    others = (request(2, 41, prompt_tokens=100), request(3, 42, status="done", t_end=9.0))
+    now = snapshot(slot(phase="prompt", prompt_done=1000.0, cached=1000.0, prompt_per_s=150.0),
+                   requests=(one, *others))
+    assert prompts_left_s(now) == {1: 14.0}
+    assert prompts_left_s(snapshot(slot(), requests=others[1:])) == {}
+    model = RequestsModel()
+    model.show_requests(now.requests)
+    told: list[tuple[int, int]] = []
+    model.dataChanged.connect(lambda first, last, *_: told.append((first.row(), last.row())))
+    for left in ({1: 14.0}, {1: 14.0}, {1: 13.0}):
+        model.show_requests(now.requests, left)
+    assert told == [(2, 2), (2, 2)], "only when it changes"
+    cell = model.index(2, RequestsView.STATE)
+    assert model.data(cell) == "50 %, 13 s"
+    assert model.data(cell, int(Qt.ItemDataRole.ToolTipRole)) == "Its prompt is read in about 13 s."
+    assert model.data(model.index(0, RequestsView.STATE)) == "done"
+    model.show_requests(now.requests)
+    assert model.data(cell) == "50 %"
 
 
 def test_a_prompt_is_told_in_percent_with_the_time_left_and_its_cached_part() -> None:

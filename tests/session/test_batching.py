@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from paddock.server.model import LogLine
 from paddock.session import Recorder, Sample
-from paddock.session.batching import BatchRates
+from paddock.session.batching import BatchRates, texts_per_s
 
 LAUNCH = "0.01.000.000 I slot launch_slot_: id  0 | task {0} | processing task, is_child = 0"
 RELEASE = "0.01.500.000 I slot      release: id  0 | task {0} | stop processing: n_tokens = 7, truncated = 0"
@@ -70,3 +71,14 @@ def test_a_server_that_generates_has_no_such_columns() -> None:
     recorder = Recorder(t0=0.0, clock=lambda: 0.0)
     recorder.on_row(sample(1.0))
     assert "batch_fill" not in recorder.series.names
+
+
+def test_texts_a_second_of_a_stored_session_are_those_that_were_seen_live() -> None:
+    rates, ends = BatchRates(512), [1.0, 1.0, 2.5, 9.0]
+    t = np.arange(0.0, 16.0, 1.0)
+    live = [rates.feed(sample(float(at)), sum(e <= at for e in ends), None)["requests_per_s"] for at in t]
+    stored = texts_per_s(t, np.array(ends), np.ones(len(t), bool))
+    assert stored.tolist() == pytest.approx(live, nan_ok=True)
+    assert max(live[1:]) > 0
+    assert np.isnan(texts_per_s(t, np.array(ends), np.zeros(len(t), bool))).all()
+    assert len(texts_per_s(t[:0], np.array(ends), np.ones(0, bool))) == 0

@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from paddock.session.model import Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Mask = npt.NDArray[np.bool_]
 
 WINDOW_S = 5.0
 """Answers are counted over so long: they come in bursts."""
@@ -50,3 +58,18 @@ class BatchRates:
         tokens = counters.get("prompt_tokens_total", _NAN) - last.get("prompt_tokens_total", _NAN)
         steps = counters.get("n_decode_total", _NAN) - last.get("n_decode_total", _NAN)
         return tokens / steps / self.micro_batch if steps > 0 and tokens >= 0 and self.micro_batch > 0 else _NAN
+
+
+def texts_per_s(t: Floats, ended: Floats, answered: Mask) -> Floats:
+    """The column `requests_per_s` of a session that is over: answers a second over the last `WINDOW_S`, at times `t`.
+
+    t: [samples], seconds, rising; ended: [texts], when each was answered; answered: [samples], whether the server
+    answered the poll.
+    """
+    import numpy as np
+
+    ends = np.sort(ended)
+    since = np.maximum(t - WINDOW_S, t[0]) if len(t) else t
+    span = t - since
+    count = np.searchsorted(ends, t, "right") - np.searchsorted(ends, since, "right")
+    return np.where(answered & (span > 0), count / np.where(span > 0, span, 1.0), np.nan)

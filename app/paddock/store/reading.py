@@ -12,6 +12,8 @@ import numpy as np
 import psutil
 
 from paddock.errors import AppError
+from paddock.launch.effective import effective
+from paddock.session.batching import texts_per_s
 from paddock.session.model import Event, Request
 from paddock.session.proxy import Exchange
 from paddock.session.series import Series
@@ -132,11 +134,21 @@ def series(connection: sqlite3.Connection, session_id: int) -> Series:
             if name != "t":
                 held = _held(t, rows[:, of.index("t")], rows[:, i], np.inf)
                 columns[f"slot.{slot}.{name}"] = np.where(awake, held, np.nan)
+    of_session = requests(connection, session_id)
+    if _answers_texts(connection, session_id):
+        ended = np.array([r.t_end for r in of_session if r.t_end is not None], np.float64)
+        columns["requests_per_s"] = texts_per_s(t, ended, table[:, names.index("answered")] > 0)
     out = Series.of(t, columns)
-    for r in requests(connection, session_id):
+    for r in of_session:
         if r.prompt_per_s is not None and r.t_first_token is not None:
             out.fill("prompt_per_s", r.t_start, r.t_first_token, r.prompt_per_s)
     return out
+
+
+def _answers_texts(connection: sqlite3.Connection, session_id: int) -> bool:
+    row = connection.execute("SELECT plan FROM session WHERE id = ?", (session_id,)).fetchone()
+    plan = _json(row["plan"]) if row is not None else None
+    return plan is not None and effective(read_plan(plan)).embedding
 
 
 def _table(

@@ -230,6 +230,9 @@ class MemoryPlot(Plot):
         self.add(self._ram_area)
         self._predicted = _level(ink.role("text"), ink.DOTS)
         self.add(self._predicted)
+        self._peak = pg.ScatterPlotItem(size=8, symbol="d")
+        self._peak.setZValue(10)
+        self.add(self._peak)
         self._top = 0.0
 
     def configure(self, setup: Setup) -> None:
@@ -260,6 +263,8 @@ class MemoryPlot(Plot):
         for i, curve in enumerate(self._used.values()):
             curve.setPen(ink.pen(ink.data(self._number(i)), ink.dash(self._number(i))))
         self._ram.setPen(ink.pen(ink.data(4), ink.dash(4)))
+        self._peak.setPen(ink.pen(ink.role("base")))
+        self._peak.setBrush(ink.role("text"))
         self._predicted.setPen(ink.pen(ink.role("text"), ink.DOTS))
 
     def draw(self, frame: Frame, window: Window) -> None:
@@ -277,6 +282,22 @@ class MemoryPlot(Plot):
         self.set_range(window.start, window.end, self._top, ticks=window.ticks)
         nothing = all(math.isnan(h) for h in highs[:-1])
         self.set_note(str(Text("No reading of memory yet.")) if nothing else "")
+        self._mark_peak(frame, window)
+
+    def _mark_peak(self, frame: Frame, window: Window) -> None:
+        """Where in sight the model held most on its main device; what the card held where nobody tells the share."""
+        main = self._main
+        names = ("process_rss_bytes",) if main == "Host" else (f"{main}.process_bytes", f"{main}.used_bytes")
+        for name in names:
+            x, y = frame.cut(name, window.start, window.end, window.points)
+            if len(y) and not np.isnan(y).all():
+                at = int(np.nanargmax(y))
+                size = float(y[at]) / GIB
+                self._peak.setData([float(x[at])], [size])
+                self.set_remark(str(Text("peak {size} GiB", size=number_text(size, 1 if size >= 10 else 2))))
+                return
+        self._peak.setData([], [])
+        self.set_remark("")
 
     def _fill(self, area: Area, frame: Frame, name: str, window: Window) -> None:
         x, y = frame.cut(name, window.start, window.end, window.points)

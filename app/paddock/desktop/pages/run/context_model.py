@@ -27,6 +27,8 @@ class SlotShown:
     progress: float = math.nan
     cached: float = 0.0
     """Part of the prompt that came from the cache, 0…1."""
+    left_s: float = math.nan
+    """Until its prompt is read."""
 
     @property
     def share(self) -> float:
@@ -113,7 +115,19 @@ def _reading(slot: SlotSample, request: Request | None, usual: float) -> SlotSho
     if cached and total > 0:
         words = f"{words}, {tr('{tokens} from the cache', tokens=count_text(cached))}"
     return SlotShown(slot.id, "prompt", words, slot.context_used, slot.context_limit, progress,
-                     min(1.0, cached / total) if total > 0 else 0.0)
+                     min(1.0, cached / total) if total > 0 else 0.0, left)
+
+
+def prompts_left_s(snapshot: Any) -> dict[int, float]:
+    """Number of each request whose prompt is read now → the seconds that this will take still, whole ones."""
+    sample = snapshot.sample
+    reading = {r.task: r.number for r in snapshot.requests
+               if r.status == "active" and r.task is not None and not r.generated_tokens}
+    if sample is None or not reading:
+        return {}
+    shown = {slot.id: slot.left_s for slot in slots_of(snapshot)}
+    return {reading[slot.task]: float(math.ceil(shown[slot.id])) for slot in sample.slots
+            if slot.busy and slot.task in reading and not missing(shown[slot.id])}
 
 
 def waiting_words(snapshot: Any) -> str:

@@ -12,6 +12,7 @@ from paddock.desktop import bridge
 from paddock.desktop.pages.run.attachdialog import AttachDialog
 from paddock.desktop.pages.run.banner import Act, Message, Messages, edits_words
 from paddock.desktop.pages.run.body import RunBody
+from paddock.desktop.pages.run.context_model import prompts_left_s
 from paddock.desktop.pages.run.detect_dialog import DiagnoseDialog, diagnose_of
 from paddock.desktop.pages.run.figures import Shown, allowed_of, figures_of
 from paddock.desktop.pages.run.marks import MarkDialog
@@ -304,7 +305,7 @@ class RunPage(QFrame):
             stack.set_frame(source.frame())
         self.body.figures.show_all(self._figures(source, setup))
         self.body.models.show_models(source.run.models, not ended and not source.run.read_only)
-        self.body.requests.show_requests(snapshot.requests)
+        self.body.requests.show_requests(snapshot.requests, prompts_left_s(snapshot))
         self.body.requests.say_count(snapshot.request_count, snapshot.active_requests)
         log.say_count(snapshot.log_last)
         self.body.detail.refresh(source.run, snapshot)

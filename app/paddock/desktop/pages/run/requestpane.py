@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
@@ -45,8 +45,9 @@ class RequestPane(QWidget):
         """A line of its own between the title and the requests."""
         self._below_title.insertWidget(1, widget)
 
-    def show_requests(self, requests: Sequence[Request]) -> None:
-        self.model.show_requests(requests)
+    def show_requests(self, requests: Sequence[Request], left_s: Mapping[int, float] | None = None) -> None:
+        """All of them; `left_s` as in the model."""
+        self.model.show_requests(requests, left_s)
         self._show_page()
 
     def say_count(self, count: int, active: int) -> None:

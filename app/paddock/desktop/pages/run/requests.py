@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
@@ -16,7 +16,7 @@ from paddock.desktop.plots import ink
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.session.model import Request
-from paddock.units import count_text, missing, number_text
+from paddock.units import count_text, missing, number_text, seconds_text
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -26,12 +26,13 @@ REQUEST_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = REQUEST_ROLE + 1
 
 
-def state_words(request: Request) -> str:
-    """The state as the table says it: "62 %" while the prompt is read, "writing", "done", "left", "failed"."""
+def state_words(request: Request, left_s: float | None = None) -> str:
+    """The state as the table says it: "62 %, 12 s" while the prompt is read, "writing", "done", "left", "failed"."""
     if request.status == "active":
         if request.generated_tokens:
             return tr("writing")
-        return tr("reading") if request.progress is None else tr("{percent} %", percent=round(request.progress * 100))
+        words = tr("reading") if request.progress is None else tr("{percent} %", percent=round(request.progress * 100))
+        return words if left_s is None else f"{words}, {seconds_text(left_s)}"
     return {"done": tr("done"), "cancelled": tr("left"), "failed": tr("failed")}.get(request.status, request.status)
 
 
@@ -93,17 +94,22 @@ class RequestsModel(QAbstractTableModel):
         self._rows: list[Request] = []
         self._row_of: dict[int, int] = {}
         self._sorted: tuple[int, Qt.SortOrder] | None = None
+        self._left: Mapping[int, float] = {}
 
     def requests(self) -> list[Request]:
         return self._rows
 
-    def show_requests(self, requests: Sequence[Request]) -> None:
-        """The session's requests, oldest first. Rows that differ are told in one go; the order is left alone."""
+    def show_requests(self, requests: Sequence[Request], left_s: Mapping[int, float] | None = None) -> None:
+        """The session's requests, oldest first. Rows that differ are told in one go; the order is left alone. `left_s`:
+        by number, how long the prompt will be read still."""
         known = len(self._rows)
+        before, self._left = self._left, left_s or {}
         if known > len(requests) or (known and requests and requests[0].number > min(self._row_of)):
             self._reset(requests)
             return
-        changed = [r for r in requests if r.number in self._row_of and self._rows[self._row_of[r.number]] != r]
+        other = {n for n in {*before, *self._left} if before.get(n) != self._left.get(n)}
+        changed = [r for r in requests if r.number in self._row_of
+                   and (r.number in other or self._rows[self._row_of[r.number]] != r)]
         for request in changed:
             self._rows[self._row_of[request.number]] = copy.copy(request)
         if changed:
@@ -136,15 +142,25 @@ class RequestsModel(QAbstractTableModel):
             return None
         request, column = self._rows[index.row()], self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(request)
+            return self.state(request) if column.text is state_words else column.text(request)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(side | Qt.AlignmentFlag.AlignVCenter)
         if role == REQUEST_ROLE:
             return request
-        if role == Qt.ItemDataRole.ToolTipRole and getattr(request, "error", None):
-            return str(request.error)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(request)
         return None
+
+    def state(self, request: Request) -> str:
+        """In words, with the time left where it is known."""
+        return state_words(request, self._left.get(request.number))
+
+    def _tip(self, request: Request) -> str | None:
+        if request.error:
+            return str(request.error)
+        left = self._left.get(request.number)
+        return None if left is None else tr("Its prompt is read in about {time}.", time=seconds_text(left))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if orientation is not Qt.Orientation.Horizontal:
@@ -205,7 +221,7 @@ class StateDelegate(QStyledItemDelegate):
         painter.setFont(option.font)
         painter.setPen(ink.role("text"))
         room = int(box.right() - left)
-        words = option.fontMetrics.elidedText(state_words(request), Qt.TextElideMode.ElideRight, room)
+        words = option.fontMetrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, room)
         painter.drawText(QRectF(left, box.top(), box.right() - left, box.height()),
                          int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), words)
         painter.restore()

@@ -54,7 +54,7 @@ def setup_of(detail: SessionDetail, series: Series) -> Setup:
     for line in lines:
         if line.term in ("model", "context", "compute", "draft", "overhead") and line.predicted:
             predicted[line.device] = predicted.get(line.device, 0.0) + line.predicted
-    return Setup(devices, count, limit, predicted)
+    return Setup(devices, count, limit, predicted, answers_texts="requests_per_s" in names)
 
 
 def _median(values: list[float | None]) -> float | None:
