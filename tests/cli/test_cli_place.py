@@ -48,3 +48,15 @@ def test_what_was_given_stays(placed: Any) -> None:
     assert flags.find("ctx-size") is None
     assert found["main"] == placed("-c", "4096", "-ngl", "7", *shlex.split(found["placement"]["flags"]),
                                    place=False)["main"]
+
+
+@pytest.mark.parametrize(("name", "words"), [("paddock.db", ["sessions", "list"]),
+                                             ("settings.toml", ["profiles", "list"]),
+                                             ("paddock.db", ["sql", "SELECT 1"])])
+def test_what_was_damaged_and_set_aside_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str,
+                                                words: list[str]) -> None:
+    (tmp_path / name).write_bytes(b"\xff\xfenot what it should be" * 200)
+    assert run(words, Globals(data_dir=str(tmp_path), json=True)) == 0
+    said = capsys.readouterr()
+    json.loads(said.out)
+    assert "It is kept as" in said.err

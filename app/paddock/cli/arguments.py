@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from paddock.text import Text
+
+if TYPE_CHECKING:
+    from paddock.work import Workspace
 
 
 @dataclass
@@ -19,6 +22,13 @@ class Globals:
     data_dir: str | None = None
     engine: str | None = None
     json: bool = False
+
+    def workspace(self) -> Workspace:
+        """What these options name; what was found damaged in its folder and set aside is said on stderr."""
+        from paddock.cli.output import note
+        from paddock.work import Workspace
+
+        return Workspace(self.data_dir, self.engine, tell=note)
 
 
 def split_globals(args: Sequence[str]) -> tuple[list[str], Globals]:

@@ -35,14 +35,13 @@ def bench() -> None:
 @click.pass_obj
 def diagnose(options: Globals, target: str | None, count: int, anyway: bool, flags: tuple[str, ...]) -> int:
     """Is it as fast as it should be? Launches FILE or PROFILE, asks it ten times, and says what stands out."""
-    from paddock.work import Workspace
     from paddock.work.diagnosing import diagnose_plan
 
     ask = threading.Event()
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ask.set())
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     try:
         plan, profile = workspace.resolve(*target_and_flags(target, flags))
         answer = diagnose_plan(workspace, plan, profile=profile.name if profile else None, anyway=anyway, count=count,

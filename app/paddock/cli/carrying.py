@@ -16,9 +16,8 @@ from paddock.text import Text
 @click.pass_obj
 def import_(options: Globals, files: tuple[Path, ...]) -> int:
     """Take over sessions recorded elsewhere: files that `sessions export ID -o FILE.paddock` wrote."""
-    from paddock.work import Workspace
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     try:
         made = [(file, number) for file in files for number in workspace.import_sessions(file)]
     finally:

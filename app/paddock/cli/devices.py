@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 @click.pass_obj
 def devices(options: Globals) -> int:
     """The devices that the engine can use, with their memory, what their drivers say now, and the host."""
-    from paddock.work import Workspace
     from paddock.work.looking import look
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     engine = workspace.engine()
     seen = look(workspace.machine(engine, again=True))
     if options.json:

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 @click.pass_obj
 def engines(options: Globals) -> int:
     """Every llama.cpp found here, the default first, and what each can do."""
-    from paddock.work import Workspace
 
-    found = Workspace(options.data_dir, options.engine).engines()
+    found = options.workspace().engines()
     if options.json:
         document([engine_dict(e) for e in found])
         return 0
@@ -55,9 +54,8 @@ def engine_dict(e: Engine) -> dict[str, Any]:
 @click.pass_obj
 def doctor(options: Globals) -> int:
     """A problem report: engines, devices, folders, versions. No model names, prompts or keys are in it."""
-    from paddock.work import Workspace
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     found = workspace.engines()
     machine = workspace.machine(next((e for e in found if e.error is None), None), again=True)
     report = _report(workspace, found, machine)

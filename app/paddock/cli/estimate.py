@@ -49,11 +49,10 @@ FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 def fit(options: Globals, file: str | None, devices: tuple[str, ...], batch: str | None, ask: bool,
         place: bool, corrections: bool | None, details: bool, flags: tuple[str, ...]) -> int:
     """What FILE needs on each device with these llama-server flags, and whether it fits."""
-    from paddock.work import Workspace
     from paddock.work.others import others_for
     from paddock.work.placing import fixes_for
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     if batch:
         if file or flags or devices or ask or place or details:
             raise click.UsageError(str(Text("--batch takes everything from its lines: only --corrections may stand "
@@ -348,9 +347,8 @@ def _no_number(name: str) -> float:
 @click.pass_obj
 def check(options: Globals, file: str | None, flags: tuple[str, ...]) -> int:
     """What is wrong with this plan, before it is launched. Exit 1 if something is an error."""
-    from paddock.work import Workspace
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     plan, _ = told(workspace.resolve(*target_and_flags(file, flags)))
     preview = workspace.preview(plan, fresh=True)
     if options.json:

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 @click.pass_obj
 def inspect(options: Globals, file: str, tensors: bool) -> int:
     """What a GGUF file is: architecture, size, quantisation, context, problems."""
-    from paddock.work import Workspace
 
     if not file:
         raise click.UsageError(str(Text("Name a file.")))
-    model = Workspace(options.data_dir, options.engine).read_model(file)
+    model = options.workspace().read_model(file)
     if options.json:
         document(as_dict(model, tensors))
     else:

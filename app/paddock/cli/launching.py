@@ -33,9 +33,8 @@ FORMATS = ["argv", "posix", "powershell", "cmd", "systemd", "preset", "llama-swa
 @click.pass_obj
 def command(options: Globals, target: str | None, form: str, additions: bool, flags: tuple[str, ...]) -> int:
     """The command line of a profile or file, in the format of a shell or another program."""
-    from paddock.work import Workspace
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     plan, _ = told(workspace.resolve(*target_and_flags(target, flags)))
     text = workspace.export(plan, form, additions=additions)
     line(text)
@@ -55,11 +54,10 @@ def command(options: Globals, target: str | None, form: str, additions: bool, fl
 def launch(options: Globals, target: str | None, seconds: float | None, anyway: bool, proxy: int | None,
            keep_texts: bool, flags: tuple[str, ...]) -> int:
     """Start the server, watch it and record the session, until Ctrl-C, its end, or --for SECONDS after ready."""
-    from paddock.work import Workspace
 
     if keep_texts and proxy is None:
         raise click.UsageError(str(Text("--keep-texts needs --proxy: only the recording proxy sees texts.")))
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     plan, profile = told(workspace.resolve(*target_and_flags(target, flags)))
     reporter = Reporter(options.json)
     try:
@@ -110,9 +108,8 @@ def watch(options: Globals, url: str, key: str | None, record: bool, insecure: b
     import os
 
     from paddock.store import resolve_secret
-    from paddock.work import Workspace
 
-    workspace = Workspace(options.data_dir, options.engine)
+    workspace = options.workspace()
     reporter = Reporter(options.json)
     try:
         watched = workspace.watch(url, resolve_secret(key, os.environ) if key else None, record,

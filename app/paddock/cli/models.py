@@ -27,9 +27,7 @@ def models(context: click.Context) -> Any:
 
 
 def workspace_of(options: Globals) -> Workspace:
-    from paddock.work import Workspace
-
-    return Workspace(options.data_dir, options.engine)
+    return options.workspace()
 
 
 @models.command("list")

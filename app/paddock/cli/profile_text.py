@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def workspace_of(options: Globals) -> Workspace:
     """The data folder and engine that the command was given."""
-    from paddock.work import Workspace
-
-    return Workspace(options.data_dir, options.engine)
+    return options.workspace()
 
 
 def profile_dict(p: Profile) -> dict[str, Any]:

@@ -31,9 +31,7 @@ def rpc() -> None:
 
 
 def _workspace(options: Globals) -> Workspace:
-    from paddock.work import Workspace
-
-    return Workspace(options.data_dir, options.engine)
+    return options.workspace()
 
 
 @rpc.command("list")

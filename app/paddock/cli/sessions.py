@@ -31,9 +31,8 @@ def sessions(context: click.Context) -> Any:
 
 
 def _workspace(options: Globals) -> Any:
-    from paddock.work import Workspace
 
-    return Workspace(options.data_dir, options.engine)
+    return options.workspace()
 
 
 @sessions.command("list")

@@ -25,6 +25,7 @@ from paddock.store import Database, Profile, Profiles, SessionDetail, carrying, 
 from paddock.store import ledger as stored_ledger
 from paddock.store.defaults import Defaults
 from paddock.store.rows import SessionRow
+from paddock.text import Text
 from paddock.work import asking, engine_fit, ledger, opening, previewing, reporting, resolving, saving
 from paddock.work.beside import Neighbours
 from paddock.work.engine_fit import EngineFit
@@ -47,9 +48,14 @@ class Workspace:
     What is slow at first (engines, machine, scan) says so; nothing is read or made before it is needed.
     """
 
-    def __init__(self, data_dir: str | Path | None = None, engine: str | None = None) -> None:
+    def __init__(self, data_dir: str | Path | None = None, engine: str | None = None,
+                 tell: Callable[[Text], None] | None = None) -> None:
+        """`tell`: called with each notice (something damaged was set aside) as it comes up, from any thread."""
         self.paths = DataPaths.at(data_dir)
         self.settings, self.notices = load_settings(self.paths.settings)
+        self._tell = tell or (lambda _: None)
+        for text in self.notices:
+            self._tell(text)
         self._settings_read = copy.deepcopy(self.settings)
         self.profiles = Profiles(self.paths.profiles)
         self.defaults = Defaults(self.paths.profiles / ".defaults")
@@ -78,12 +84,18 @@ class Workspace:
         with self._lock:
             if self._database is None:
                 self._database = Database(self.paths.database)
+                self._noticed(self._database.notices)
                 self._database.mark_interrupted()
                 if self.settings.keep_sessions_days > 0:
                     self._database.purge(self.settings.keep_sessions_days)
                 if self.settings.keep_sessions_mib > 0:
                     self._database.purge_to(self.settings.keep_sessions_mib)
             return self._database
+
+    def _noticed(self, notices: Sequence[Text]) -> None:
+        self.notices += notices
+        for text in notices:
+            self._tell(text)
 
     # -- engines and machine
 
