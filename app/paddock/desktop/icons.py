@@ -78,7 +78,19 @@ def paint_icon(painter: QPainter, name: str, rect: QRect | QRectF, role: str = "
     painter.restore()
 
 
-class _Engine(QIconEngine):
+class Painted(QIconEngine):
+    """An icon that is drawn anew each time; what inherits it gives `paint` and `clone`."""
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        pixmap = QPixmap(size)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        painter.end()
+        return pixmap
+
+
+class _Engine(Painted):
     def __init__(self, name: str, role: str, checked: str | None) -> None:
         super().__init__()
         self._name, self._role, self._checked = name, role, checked
@@ -89,14 +101,6 @@ class _Engine(QIconEngine):
             role = self._checked
         side = min(rect.width(), rect.height())
         paint_icon(painter, self._name, QRect(rect.x(), rect.y() + (rect.height() - side) // 2, side, side), role)
-
-    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        pixmap = QPixmap(size)
-        pixmap.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(pixmap)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return pixmap
 
     def clone(self) -> QIconEngine:
         return _Engine(self._name, self._role, self._checked)

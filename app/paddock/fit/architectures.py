@@ -74,35 +74,12 @@ OWN_GRAPH = names("""deepseek4 qwen4exp glm5-next minimax-m3 hy_v4 kimi-k3 minim
 bailingmoe3 talkie""")
 HEAD_SIZE_CHECKED = frozenset(["llama", "deci", "falcon", "llama-embed"])
 """rope.dimension_count must equal key_length."""
+_HEADS = ("nextn.embed_tokens", "nextn.shared_head_head", "nextn.shared_head_norm")
+_EXPERTS = ("ffn_gate.", "ffn_up.", "ffn_down.", "ffn_gate_inp", "exp_probs_b", "_exps", "_shexp")
 NEXTN_KEPT = {
-    "hy_v3": (
-        "nextn.embed_tokens",
-        "nextn.shared_head_head",
-        "nextn.shared_head_norm",
-        "ffn_gate.",
-        "ffn_up.",
-        "ffn_down.",
-        "ffn_gate_inp",
-        "exp_probs_b",
-        "_exps",
-        "_shexp",
-    ),
-    "step35": (
-        "nextn.embed_tokens",
-        "nextn.shared_head_head",
-        "nextn.shared_head_norm",
-        "ffn_gate.",
-        "ffn_up.",
-        "ffn_down.",
-        "ffn_gate_inp",
-        "exp_probs_b",
-        "_exps",
-        "_shexp",
-        "attn_q_norm",
-        "attn_k_norm",
-        "attn_gate",
-    ),
-    "cohere2moe": ("nextn.embed_tokens", "nextn.shared_head_head", "nextn.shared_head_norm"),
+    "hy_v3": (*_HEADS, *_EXPERTS),
+    "step35": (*_HEADS, *_EXPERTS, "attn_q_norm", "attn_k_norm", "attn_gate"),
+    "cohere2moe": _HEADS,
     "deepseek32": ("exp_probs_b.bias",),
     "glm-dsa": ("exp_probs_b.bias",),
 }

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QScrollArea,
+    QSplitter,
     QWidget,
 )
 
@@ -45,6 +46,16 @@ class ProfileDialog(QDialog):
     def add_act(self, made: QWidget) -> None:
         """A button left of Close."""
         self.acts.insertWidget(self.acts.count() - 1, made)
+
+    def show_beside(self, left: QWidget, right: QWidget, widths: tuple[int, int]) -> None:
+        """Both in the body, with a boundary that can be moved; the right one takes what room there is."""
+        split = QSplitter()
+        split.setChildrenCollapsible(False)
+        split.addWidget(left)
+        split.addWidget(right)
+        split.setStretchFactor(1, 1)
+        split.setSizes([theme().px(width) for width in widths])
+        self.body.addWidget(split)
 
 
 def scrolled(layout: QLayout, name: str = "") -> QScrollArea:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDateTime, QLocale, Qt, QTimeZone, Slot
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QWidget
 
 from paddock.desktop.pages.launch.changed import change_words
 from paddock.desktop.pages.launch.profile_dialog import Differences, ProfileDialog, TallList
 from paddock.desktop.parts.basic import Label, button, column
-from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.launch.comparing import changes
 from paddock.store.revisions import Revision
@@ -42,13 +41,7 @@ class HistoryDialog(ProfileDialog):
         self.words = Label("", "note", "text2", wrap=True)
         right = QWidget()
         right.setLayout(column(self.words, self.differences, gap=8, margins=(12, 0, 0, 0)))
-        split = QSplitter()
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.list)
-        split.addWidget(right)
-        split.setStretchFactor(1, 1)
-        split.setSizes([theme().px(280), theme().px(440)])
-        self.body.addWidget(split)
+        self.show_beside(self.list, right, (280, 440))
         self.back = button(tr("Go back to this state"), "undo-2", self._go_back, primary=True)
         self.back.setEnabled(False)
         self.add_act(self.back)

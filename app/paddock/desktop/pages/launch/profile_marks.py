@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen, QPolygonF
 
+from paddock.desktop.icons import Painted
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
 from paddock.store.profile_form import COLOURS
@@ -44,21 +45,13 @@ def paint_mark(painter: QPainter, colour: str, rect: QRectF) -> None:
     painter.restore()
 
 
-class _Mark(QIconEngine):
+class _Mark(Painted):
     def __init__(self, colour: str) -> None:
         super().__init__()
         self._colour = colour
 
     def paint(self, painter: QPainter, rect: QRect, _mode: QIcon.Mode, _state: QIcon.State) -> None:
         paint_mark(painter, self._colour, QRectF(rect))
-
-    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        found = QPixmap(size)
-        found.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(found)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return found
 
     def clone(self) -> QIconEngine:
         return _Mark(self._colour)

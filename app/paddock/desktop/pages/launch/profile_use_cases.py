@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QSplitter, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from paddock.desktop.pages.launch.changed import setting_words
 from paddock.desktop.pages.launch.profile_dialog import ProfileDialog, TallList, scrolled
@@ -38,13 +38,7 @@ class UseCaseDialog(ProfileDialog):
         right = QWidget()
         right.setLayout(column(self.purpose, self.notes, scrolled(self.grid, tr("Settings")), gap=8,
                                margins=(12, 0, 0, 0)))
-        split = QSplitter()
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.list)
-        split.addWidget(right)
-        split.setStretchFactor(1, 1)
-        split.setSizes([theme().px(224), theme().px(560)])
-        self.body.addWidget(split)
+        self.show_beside(self.list, right, (224, 560))
         self.take = button(tr("Use these settings"), "check", self._take, primary=True)
         self.add_act(self.take)
         self.list.currentRowChanged.connect(self._chosen)
