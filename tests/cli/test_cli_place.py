@@ -60,3 +60,12 @@ def test_what_was_damaged_and_set_aside_is_said(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr()
     json.loads(said.out)
     assert "It is kept as" in said.err
+
+
+@pytest.mark.parametrize("words", [["profiles", "list"], ["sessions", "list"]])
+def test_a_data_folder_whose_name_is_too_long_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                               words: list[str]) -> None:
+    assert run(words, Globals(data_dir=str(tmp_path / ("x" * 300)), json=True)) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert "inside Paddock" not in error["what"]
+    assert "--data-dir" in error["hint"]

@@ -66,6 +66,11 @@ def run(args: Sequence[str], options: Globals) -> int:
         return fail(AppError(Text("The answer could not be written."), why=error.strerror), as_json=False)
 
 
+_OF_THE_DISK = frozenset((errno.EACCES, errno.EIO, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOSPC, errno.ENOTDIR,
+                          errno.EROFS))
+"""What a disk answers and no fault of ours can be: a sentence is enough."""
+
+
 def _run(args: Sequence[str], options: Globals) -> int:
     """Raises OSError where stdout cannot be written."""
     try:
@@ -86,6 +91,10 @@ def _run(args: Sequence[str], options: Globals) -> int:
     except OSError as error:
         if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):
             raise  # a stream, not a file that was opened by its name
+        if error.filename is not None and error.errno in _OF_THE_DISK:
+            return fail(AppError(Text("“{path}” cannot be used.", path=error.filename), why=error.strerror,
+                                 hint=Text("Check the path and its permissions, or choose another folder with "
+                                           "--data-dir.")), options.json)
         return _unexpected(error, options)
     except Exception as error:  # noqa: BLE001 - the last line: a person sees a sentence, the log file the rest
         return _unexpected(error, options)
