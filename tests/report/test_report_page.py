@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from paddock import text
 from paddock.report import SessionData, page, requests_csv, requests_jsonl, series_csv
 from paddock.units import seconds_text
 
@@ -144,3 +145,13 @@ def test_json_lines_hold_each_request_with_its_client_and_no_text() -> None:
     assert [(r["session"], r["number"], r["path"], r["http_status"], r["generated_tokens"]) for r in rows] == [
         (7, 1, "/completion", 200, 9), (7, None, "/v1/models", 200, None)]
     assert "hidden" not in requests_jsonl([data])
+
+
+def test_states_and_kinds_of_events_are_words() -> None:
+    text.use_language("it")
+    try:
+        told = page([session()])
+    finally:
+        text.use_language("en")
+    for words in (", fermato. ", ">stato<", ">pronto<"):
+        assert words in told

@@ -74,16 +74,11 @@ def note(text: Text | str) -> None:
     sys.stderr.flush()
 
 
-_WORDS = {word.template: word for word in (
-    Text("error"), Text("warning"), Text("hint"),
-    Text("starting"), Text("loading"), Text("ready"), Text("stopping"), Text("stopped"), Text("failed"),
-    Text("crashed"), Text("interrupted"), Text("detached"),
-    Text("loaded"), Text("unloaded"), Text("sleeping"), Text("downloading"), Text("downloaded"))}
-
-
-def in_words(value: str) -> str:
+def in_words(name: str | None) -> str:
     """The word for people of a severity or a state, which JSON gives as it is; a new one stays as it is."""
-    return str(_WORDS.get(value, value))
+    from paddock.report.words import in_words as words  # its room takes a while to import
+
+    return words(name)
 
 
 def told(found: tuple[Plan, Profile | None]) -> tuple[Plan, Profile | None]:

@@ -10,6 +10,7 @@ from paddock import __version__
 from paddock.report import clients
 from paddock.report.model import SessionData
 from paddock.report.plots import compare_plot, session_plots, spread_plot
+from paddock.report.words import in_words
 from paddock.text import Text, language
 from paddock.units import bytes_text, count_text, number_text, percent_text, rate_text, seconds_text
 
@@ -47,21 +48,24 @@ def _words() -> dict[str, str]:
 def _session(s: SessionData) -> dict[str, Any]:
     r = s.record
     return {
-        "id": s.id, "model": r.get("model") or "n/a", "state": r.get("state"), "reason": s.shown(r.get("reason") or ""),
+        "id": s.id, "model": r.get("model") or "n/a", "state": in_words(r.get("state")),
+        "reason": s.shown(r.get("reason") or ""),
         "when": f"{r.get('start') or ''} – {r.get('end') or ''}", "command": " ".join(s.command),
         "figures": _figures(s), "facts": _facts(s), "memory": [_memory(m) for m in s.memory_rows()],
         "marks": " ".join((*(f"#{tag}" for tag in r.get("tags") or ()), s.shown(r.get("note") or ""))).strip(),
         "plots": session_plots(s), "clients": clients.rows(s), "client_heads": clients.heads(),
         "spread": spread_plot(s, "generation_per_s"),
         "requests": [_request(q) for q in s.requests], "request_heads": _request_heads(),
-        "events": [(seconds_text(e.get("t")), e.get("kind"), s.shown(_event_text(e))) for e in r.get("events") or ()],
+        "events": [(seconds_text(e.get("t")), in_words(e.get("kind")), s.shown(_event_text(e)))
+                   for e in r.get("events") or ()],
     }
 
 
 def _event_text(event: Mapping[str, Any]) -> str:
     """A finding of the detectors carries its proof and its remedy."""
     data = event.get("data") or {}
-    parts = (event.get("text"), data.get("proof"), data.get("fix")) if "proof" in data else (event.get("text"),)
+    told = in_words(event.get("text")) if event.get("kind") == "state" else event.get("text")
+    parts = (told, data.get("proof"), data.get("fix")) if "proof" in data else (told,)
     return " ".join(str(part) for part in parts if part)
 
 

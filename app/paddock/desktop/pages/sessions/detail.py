@@ -27,6 +27,7 @@ from paddock.desktop.plots import Frame, Setup
 from paddock.desktop.plots.scale import clock_text
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.report.words import in_words
 from paddock.server.model import LogLine
 from paddock.session.model import Event, MarkChange
 from paddock.units import GIB, count_text, gib_text, missing, number_text, percent_text
@@ -229,7 +230,7 @@ class SessionPane(QFrame):
         self.command.setFont(theme().font("mono"))
         self.command.setPlainText(self.command_text())
         events: list[tuple[tuple[str, Any], ...]] = [
-            ((clock_text(e.t), e.t), (e.kind, e.kind), (e.in_full, e.in_full)) for e in detail.events]
+            ((clock_text(e.t), e.t), (in_words(e.kind), e.kind), _told(e)) for e in detail.events]
         self.events.set_rows(events, (80, 80, 0))
         self.mark_list.show_marks(detail.events)
         self._show_log(detail.log_excerpt or "")
@@ -303,6 +304,12 @@ class SessionPane(QFrame):
     def _ask_delete(self) -> None:
         if self.detail is not None:
             self.delete_asked.emit(self.detail.row.id)
+
+
+def _told(event: Event) -> tuple[str, str]:
+    """The cell of what happened: a state's name in words, all else as it was recorded."""
+    words = in_words(event.in_full) if event.kind == "state" else event.in_full
+    return words, words
 
 
 def _level(text: str) -> str | None:
