@@ -48,7 +48,8 @@ def test_short_addresses_are_understood(given: str, url: str) -> None:
     assert normal_url(given) == url
 
 
-@pytest.mark.parametrize("given", ["", "ftp://x", "http://", "http://h:99999"])
+@pytest.mark.parametrize("given", ["http://exa mple", "http://a\tb", "http://[::1", "http://h:1/a b", "http://h:1/é",
+                                   "http://a..b:1", "", "ftp://x", "http://", "http://h:99999"])
 def test_what_is_no_address_is_refused_in_words(given: str) -> None:
     with pytest.raises(AppError, match="not the address"):
         normal_url(given)

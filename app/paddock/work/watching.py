@@ -239,6 +239,13 @@ def _nowhere(_row: object) -> None:
     """Nothing is recorded."""
 
 
+def _sendable(url: str) -> bool:
+    """No blanks or control characters, and a host that the name system can be asked for. ValueError is a no, too."""
+    parts = urlsplit(url)
+    (parts.hostname or "").encode("idna")
+    return not any(sign <= " " or sign == "\x7f" for sign in url) and url.replace(parts.netloc, "", 1).isascii()
+
+
 def normal_url(text: str) -> str:
     """"8080", "host:8080" or a whole URL as a URL without a slash at its end. AppError for anything else."""
     text = text.strip()
@@ -247,9 +254,9 @@ def normal_url(text: str) -> str:
     if "://" not in text:
         text = f"http://{text}"
     text = text.rstrip("/")
-    parts = urlsplit(text)
     try:
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and _sendable(text)
     except ValueError:
         good = False
     if not good:
