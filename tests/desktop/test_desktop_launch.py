@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -427,3 +428,43 @@ def test_the_first_steps_offer_a_folder_of_models(qtbot, desk: Desk, tmp_path: P
     page.first.serve_folder.click()
     assert desk.plan == Plan().with_("models-dir", str(tmp_path))
     assert not page.first.isVisible()
+
+
+def test_each_draft_brings_its_own_type(qtbot, page: LaunchPage, planned: Desk,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    made = model_at("/models/eagle.gguf", name="Eagle", quant="Q8_0")
+    eagle = replace(made, shards=(), architecture="eagle3", kind=Kind.DRAFT)
+    planned.entries = [EntryDouble(Path(MODEL), model_at(MODEL)), EntryDouble(eagle.path, eagle, Kind.DRAFT)]
+    field = page.form.fields["draft"]
+    field.sync()
+    field.box.activated.emit(field.box.findData("/models/eagle.gguf"))
+    assert planned.plan.get("spec-type") == "draft-eagle3"
+    # a file that the library does not know is read first, off the GUI thread
+    read: list[str] = []
+
+    def read_model(path: str) -> ModelFile:
+        read.append(threading.current_thread().name)
+        return replace(eagle, architecture="dflash")
+
+    monkeypatch.setattr(planned.workspace, "read_model", read_model)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("/elsewhere/flash.gguf", ""))
+    field.box.activated.emit(field.box.count() - 1)
+    qtbot.waitUntil(lambda: planned.plan.get("spec-draft-model") == "/elsewhere/flash.gguf")
+    assert planned.plan.get("spec-type") == "draft-dflash"
+    assert threading.current_thread().name not in read
+
+
+def test_a_model_with_prediction_layers_can_draft_for_itself(page: LaunchPage, planned: Desk) -> None:
+    field = page.form.fields["draft"]
+    assert all("MTP" not in field.box.itemText(i) for i in range(field.box.count()))
+    assert planned.preview is not None
+    model = model_at(MODEL, nextn_layers=1)
+    planned.preview = replace(planned.preview, model=model)
+    field.sync()
+    at = next(i for i in range(field.box.count()) if "MTP" in field.box.itemText(i))
+    field.box.activated.emit(at)
+    assert planned.plan.get("spec-type") == "draft-mtp"
+    assert planned.plan.find("spec-draft-model") is None
+    assert "MTP" in field.box.currentText()
+    field.box.activated.emit(field.box.findData(""))
+    assert planned.plan.find("spec-type") is None

@@ -543,6 +543,19 @@ def test_models_that_pair_are_offered_as_drafts(qtbot, view: OptionsView, planne
     assert "ngram" in extra.words.full_text()
 
 
+def test_a_models_own_prediction_layers_are_offered_as_drafts(qtbot, view: OptionsView, planned: Desk) -> None:
+    assert planned.preview is not None
+    assert planned.preview.model is not None
+    facts = replace(planned.preview.model.facts, nextn_layers=1)
+    planned.preview = replace(planned.preview, model=replace(planned.preview.model, facts=facts))
+    extra = PairingDrafts(planned, view)
+    qtbot.addWidget(extra)
+    (own,) = extra.buttons
+    assert "layers of its own" in extra.words.full_text()
+    own.click()
+    assert planned.plan.get("spec-type") == "draft-mtp"
+
+
 def test_help_says_when_one_would_change_an_option(view: OptionsView) -> None:
     view.list.choose("cache-type-k")
     assert "q8_0 for both is the usual choice" in " ".join(view.help.words().replace("\u200b", "").split())

@@ -7,6 +7,8 @@ from pathlib import Path
 import ggufmake as make
 import pytest
 
+from paddock import gguf
+from paddock.launch import Plan
 from paddock.library import Entry
 from paddock.work import Workspace, companions
 
@@ -125,3 +127,24 @@ def test_a_projector_of_another_width_is_a_warning_and_no_more(workspace: Worksp
         found = workspace.preview(workspace.plan_for(path).with_("mmproj", str(mine)))
         assert {i.id for i in found.issues if i.id.startswith("projector")} == told
         assert all(i.option != "mmproj" for i in found.errors)
+
+
+@pytest.mark.parametrize(("before", "architecture", "after"), [
+    (None, "llama", "draft-simple"), ("none", "eagle3", "draft-eagle3"), ("draft-simple", "dflash", "draft-dflash"),
+    ("draft-simple,ngram-cache", "eagle3", "draft-eagle3,ngram-cache"), ("draft-dspark", "llama", "draft-dspark"),
+    ("draft-mtp", None, "draft-simple")])
+def test_a_draft_brings_the_type_that_it_was_made_for(tmp_path: Path, before: str | None, architecture: str | None,
+                                                      after: str) -> None:
+    plan = Plan().with_("model", "m.gguf")
+    plan = plan.with_("spec-type", before) if before else plan
+    draft = None
+    if architecture is not None:
+        keys, tensors = make.llama(architecture=architecture)
+        draft = gguf.read(make.write(tmp_path / "d.gguf", keys, tensors))
+    found = companions.drafted(plan, "d.gguf", draft)
+    assert (found.get("spec-draft-model"), found.get("spec-type")) == ("d.gguf", after)
+    assert companions.drafted(plan, "d.gguf", draft, types=False).get("spec-type") == before
+    own = companions.own_drafted(found)
+    assert own.find("spec-draft-model") is None
+    assert (own.get("spec-type") or "").split(",")[0] == "draft-mtp"
+    assert ("ngram-cache" in (own.get("spec-type") or "")) == ("ngram-cache" in after)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from paddock.work.workspace import Workspace
 
 OPTIONS = {"projector": "mmproj", "draft": "spec-draft-model"}
+_SIMPLE, _MTP, _UNTOLD = "draft-simple", "draft-mtp", "draft-dspark"
 _MOST_NEIGHBOURS = 200
 """In a folder with more files only those whose names speak of a projector are looked into."""
 
@@ -60,7 +61,7 @@ def choose(workspace: Workspace, model: ModelFile, kind: str, path: str | None) 
 def _with(workspace: Workspace, plan: Plan, kind: str, path: str | None) -> Plan:
     option = OPTIONS[kind]
     if kind == "draft" and path == OWN_LAYERS:
-        return plan.without(option).with_("spec-type", "draft-mtp")
+        return own_drafted(plan)
     if path:
         return plan.with_(option, path) if kind == "projector" else _with_draft(workspace, plan, path)
     return plan.without(option, "spec-type") if kind == "draft" else plan.without(option)
@@ -72,7 +73,7 @@ def with_companions(workspace: Workspace, plan: Plan, model: ModelFile) -> Plan:
     settings = workspace.settings
     draft = settings.draft_of.get(identity)
     if draft == OWN_LAYERS and model.facts.nextn_layers and plan.find("spec-type") is None:
-        plan = plan.with_("spec-type", "draft-mtp")
+        plan = own_drafted(plan)
     elif draft and plan.find("spec-draft-model") is None and Path(draft).is_file():
         plan = _with_draft(workspace, plan, draft)
     if plan.find("mmproj") is not None:
@@ -85,14 +86,41 @@ def with_companions(workspace: Workspace, plan: Plan, model: ModelFile) -> Plan:
     return plan.with_("mmproj", str(chosen.path)) if chosen is not None else plan
 
 
-def _with_draft(workspace: Workspace, plan: Plan, draft: str) -> Plan:
-    plan = plan.with_("spec-draft-model", draft)
+def _with_draft(workspace: Workspace, plan: Plan, path: str) -> Plan:
     if plan.find("spec-type") is not None:
-        return plan
+        return plan.with_("spec-draft-model", path)
+    return drafted(plan, path, _read(workspace, path))
+
+
+def _read(workspace: Workspace, path: str) -> ModelFile | None:
     try:
-        return plan.with_("spec-type", draft_type(workspace.read_model(draft)))
+        return workspace.read_model(path)
     except AppError:
-        return plan.with_("spec-type", "draft-simple")
+        return None
+
+
+def drafted(plan: Plan, path: str, draft: ModelFile | None, types: bool = True) -> Plan:
+    """The plan with this draft and the type that it was made for: MTP, EAGLE-3, DFlash, else a simple one.
+
+    Types that need no draft (ngram-…) stay beside it; one of another kind of draft goes, but "draft-dspark", which no
+    header tells, stays where it was chosen. `draft`: None where the file cannot be read. `types`: False for an engine
+    without --spec-type, which takes the draft alone.
+    """
+    plan = plan.with_("spec-draft-model", path)
+    if not types:
+        return plan
+    named = [part for part in (plan.get("spec-type") or "").split(",") if part not in ("", "none")]
+    kind = draft_type(draft) if draft is not None else _SIMPLE
+    if _UNTOLD in named and kind == _SIMPLE:
+        return plan
+    return plan.with_("spec-type", ",".join((kind, *(part for part in named if not part.startswith("draft-")))))
+
+
+def own_drafted(plan: Plan) -> Plan:
+    """The plan that drafts with the model's own prediction layers."""
+    named = [part for part in (plan.get("spec-type") or "").split(",") if part not in ("", "none")]
+    rest = (part for part in named if not part.startswith("draft-"))
+    return plan.without("spec-draft-model").with_("spec-type", ",".join((_MTP, *rest)))
 
 
 def neighbours(workspace: Workspace, path: Path) -> list[Entry]:

@@ -120,6 +120,8 @@ def draft_words(plan: Plan, estimate: Estimate | None, draft: ModelFile | None, 
         if not weights:
             return bytes_text(draft.size_bytes)
         return tr("*{weights}* and {kv} KV.", weights=bytes_text(weights), kv=bytes_text(kv))
+    if "draft-mtp" in (plan.get("spec-type") or "").split(","):
+        return tr("Guesses with layers of the model itself, which then take memory too.")
     if plan.get("spec-type", "none") not in ("none", None):
         return tr("Guesses from the text itself: no memory, less gain.")
     if candidates:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from paddock.desktop.asked import chosen_port
 from paddock.desktop.pages.launch.costs import LOCAL_HOSTS
-from paddock.desktop.pages.launch.drafting import pairing_models, with_draft
+from paddock.desktop.pages.launch.drafting import drafts_itself, own_layers, pairing_models, take_draft, take_own
 from paddock.desktop.pages.launch.fields import (
     Field,
     ask_for_model,
@@ -97,6 +97,10 @@ class PlacementField(Field):
         self.desk.edit(self.desk.plan.with_("n-cpu-moe", count) if count else self.desk.plan.without("n-cpu-moe"))
 
 
+_OWN = "<its own layers>"
+"""Stands in the box for the model itself; no path begins like that."""
+
+
 class DraftField(Field):
     """A smaller model that guesses ahead, and how its guesses are made."""
 
@@ -113,6 +117,7 @@ class DraftField(Field):
         line.setStretch(0, 1)
         self.setLayout(line)
         desk.modelsChanged.connect(self.sync)
+        desk.previewChanged.connect(self.sync)
 
     def candidates(self) -> list[Any]:
         """Models of the library that could draft."""
@@ -125,12 +130,15 @@ class DraftField(Field):
         with QSignalBlocker(self.box), QSignalBlocker(self.kind):
             self.box.clear()
             self.box.addItem(tr("None"), "")
+            itself = drafts_itself(self.desk)
+            if itself or own_layers(self.desk):
+                self.box.addItem(tr("Its own prediction layers (MTP)"), _OWN)
             for entry in self.candidates():
                 self.box.addItem(entry_name(entry), entry_path(entry))
             if path and self.box.findData(path) < 0:
                 self.box.addItem(file_name(path), path)
             self.box.addItem(tr("Choose a file…"), None)
-            self.box.setCurrentIndex(self.box.findData(path or ""))
+            self.box.setCurrentIndex(self.box.findData(_OWN if itself else path or ""))
             if kind != "none" and self.kind.findText(kind) < 0:
                 self.kind.addItem(kind)
             self.kind.setCurrentText(kind)
@@ -139,6 +147,9 @@ class DraftField(Field):
     @Slot(int)
     def _chosen(self, index: int) -> None:
         path = self.box.itemData(index)
+        if path == _OWN:
+            take_own(self.desk)
+            return
         if path is None:
             path = ask_for_model(self, self.desk.plan.get("spec-draft-model") or self.desk.model_path())
             if not path:
@@ -148,7 +159,7 @@ class DraftField(Field):
         if not path:
             self.desk.edit(plan.without("spec-draft-model", "spec-type"))
             return
-        self.desk.edit(with_draft(plan, path, self.desk.engine()))
+        take_draft(self.desk, path)
 
 
 class AddressField(Field):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from paddock.desktop.pages.launch.drafting import pairing_models, with_draft
+from paddock.desktop.pages.launch.drafting import drafts_itself, own_layers, pairing_models, take_draft, take_own
 from paddock.desktop.pages.launch.fields import entry_name, entry_path
 from paddock.desktop.pages.launch.options.editing import put, words
 from paddock.desktop.pages.launch.options.entries import ENVIRONMENT, PREFIX, VARIABLE, Entry
@@ -146,7 +146,8 @@ class PairingDrafts(QWidget):
         found = pairing_models(self._desk)[:self.MOST]
         taken = self._desk.plan.get("spec-draft-model") or ""
         known = self._desk.preview is not None and self._desk.preview.model is not None
-        key = (tuple(entry_path(entry) for entry in found), taken, known)
+        own, itself = own_layers(self._desk), drafts_itself(self._desk)
+        key = (tuple(entry_path(entry) for entry in found), taken, known, own, itself)
         if key == self._shown:
             return
         self._shown = key
@@ -162,8 +163,15 @@ class PairingDrafts(QWidget):
             made.setToolTip(path)
             self.buttons.append(made)
             self._line.insertWidget(at, made)
+        if own:
+            made = button(tr("Its own layers (MTP)"), "check" if itself else "plus", partial(take_own, self._desk),
+                          small=True, name=tr("Draft with the model’s own prediction layers"))
+            self.buttons.append(made)
+            self._line.insertWidget(0, made)
         if found:
             self.words.setText(tr("Models here with the same vocabulary, small enough to guess ahead:"))
+        elif own:
+            self.words.setText(tr("The model predicts further tokens with layers of its own, without another file:"))
         elif known:
             self.words.setText(tr("No model here could draft for this one: it takes the same vocabulary and an eighth "
                                   "of its size at most. The types that begin with ngram need none."))
@@ -171,4 +179,4 @@ class PairingDrafts(QWidget):
             self.words.setText(tr("Which models could draft is known once the model is read."))
 
     def _take(self, path: str) -> None:
-        self._desk.edit(with_draft(self._desk.plan, path, self._desk.engine()))
+        take_draft(self._desk, path)
