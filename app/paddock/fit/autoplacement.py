@@ -15,9 +15,10 @@ from paddock.fit import estimator
 from paddock.fit.contexts import largest_context
 from paddock.fit.corrections import uncorrected
 from paddock.fit.dividing import Divided, Division, Layer
-from paddock.fit.levers import EXPERTS, Levers
+from paddock.fit.levers import Levers
 from paddock.fit.memory import parts
 from paddock.fit.model import Budget, Estimate, Verdict
+from paddock.fit.overrides import EXPERTS
 from paddock.fit.placement import HOST, Device, RefusedError, available
 from paddock.fit.quants import padded
 from paddock.fit.verdicts import estimate

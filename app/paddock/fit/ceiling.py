@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from paddock.fit import architectures as arch_data
 from paddock.fit import estimator
 from paddock.fit.bandwidth import Bandwidth, published
-from paddock.fit.levers import EXPERTS, Levers
+from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes, cells_of, parts
 from paddock.fit.model import Budget, Known
+from paddock.fit.overrides import EXPERTS
 from paddock.fit.placement import HOST, Placement, RefusedError, available, chosen, place
 from paddock.fit.shape import Shape
 from paddock.fit.weights import INPUT, TensorIndex, Weights

@@ -1,96 +1,14 @@
-"""The plan's settings that decide memory, resolved to numbers. Everything else in this room uses only `Levers`.
-
-llama.cpp's names and defaults (common/arg.cpp, common/common.h, tools/server/server.cpp, b11434).
-"""
+"""The plan's settings that decide memory, resolved to numbers. Everything else in this room uses only `Levers`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paddock.fit.quants import BLOCKS
-from paddock.launch.expressions import endless
-from paddock.launch.model import Plan, Setting
+from paddock.fit.overrides import Override
+from paddock.fit.spelled import Spelled
+from paddock.launch.model import Plan
 from paddock.text import Text
-
-_ALIASES = """
-ctx-size c
-gpu-layers ngl n-gpu-layers
-device dev
-split-mode sm
-main-gpu mg
-tensor-split ts
-override-tensor ot
-cpu-moe cmoe
-n-cpu-moe ncmoe
-n-cpu-ffn ncffn
-batch-size b
-ubatch-size ub
-parallel np
-kv-unified kvu
-no-kv-unified no-kvu
-kv-unified-per-slot
-flash-attn fa
-cache-type-k ctk
-cache-type-v ctv
-kv-offload kvo
-no-kv-offload nkvo
-no-repack nr
-load-mode lm
-embeddings embedding
-reranking rerank
-spec-draft-model md model-draft
-spec-draft-ngl ngld gpu-layers-draft n-gpu-layers-draft
-spec-draft-device devd device-draft
-spec-draft-type-k ctkd cache-type-k-draft
-spec-draft-type-v ctvd cache-type-v-draft
-spec-draft-override-tensor otd override-tensor-draft
-spec-draft-cpu-moe cmoed cpu-moe-draft
-spec-draft-n-cpu-moe ncmoed n-cpu-moe-draft spec-draft-ncmoe
-cache-ram cram
-ctx-checkpoints ctxcp swa-checkpoints
-fit-target fitt
-fit-ctx fitc
-mmproj mm
-mmproj-device mmdev
-mmproj-url mmu
-backend-sampling bs
-"""
-_CANON = {alias: line.split()[0] for line in _ALIASES.strip().splitlines() for alias in line.split()}
-_NEGATIVE = {
-    "no-kv-unified": "kv-unified",
-    "no-kv-offload": "kv-offload",
-    "no-repack": "repack",
-    "no-mmproj": "mmproj-auto",
-    "no-op-offload": "op-offload",
-    "no-mmproj-offload": "mmproj-offload",
-    "no-mmproj-auto": "mmproj-auto",
-}
-EXPERTS = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
-DENSE = r"\.ffn_(up|down|gate)\."
-_CLASSES = {
-    "alpha": "a-zA-Z",
-    "digit": "0-9",
-    "alnum": "a-zA-Z0-9",
-    "lower": "a-z",
-    "upper": "A-Z",
-    "space": r"\s",
-    "w": r"\w",
-    "d": r"\d",
-    "s": r"\s",
-    "punct": r"!-/:-@\[-`{-~",
-    "xdigit": "0-9a-fA-F",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """Tensors whose names match `pattern` go to the buffer type `target` ("CPU" or a device's)."""
-
-    pattern: str
-    target: str
 
 
 @dataclass(frozen=True)
@@ -153,265 +71,96 @@ class Levers:
     @classmethod
     def of(cls, plan: Plan) -> Levers:
         """Read a plan (its LLAMA_ARG_* variables are left aside: the checks show them)."""
-        return _Reading(plan).levers()
-
-
-def canonical(setting: Setting) -> tuple[str, bool]:
-    """The room's own name of a setting and whether it is on, whatever spelling the catalogue chose."""
-    name = setting.option.lstrip("-")
-    name = _CANON.get(name, name)
-    if name in _NEGATIVE and name != "no-host":
-        return _NEGATIVE[name], not setting.on
-    return name, setting.on
-
-
-def compiled(pattern: str) -> re.Pattern[str] | None:
-    """A C++ (ECMAScript) expression as Python's; None if it is not valid or may never be done."""
-    if endless(pattern):
-        return None
-    text = re.sub(r"\[:(\w+):\]", lambda m: _CLASSES.get(m[1], ""), pattern)
-    try:
-        return re.compile(text)
-    except re.error:
-        return None
-
-
-def strip_endpoint(name: str) -> str:
-    """ "RPC0[127.0.0.1:50052]" -> "RPC0"."""
-    return name.split("[", 1)[0].strip()
-
-
-class _Reading:
-    def __init__(self, plan: Plan) -> None:
-        self.problem: Text | None = None
-        self.found: dict[str, tuple[str, ...] | bool] = {}
-        self.main: list[Override] = []
-        self.small: list[Override] = []
-        self.keys: list[tuple[str, int | float | bool | str]] = []
-        for setting in plan.settings:
-            name, on = canonical(setting)
-            self.found[name] = setting.values or on
-            self.overriding(name, on, setting)
-            if name == "override-kv":
-                for text in setting.values:
-                    self.keys.extend(found for part in text.split(",") if (found := self.key(part)) is not None)
-
-    def key(self, text: str) -> tuple[str, int | float | bool | str] | None:
-        """KEY=TYPE:VALUE of --override-kv."""
-        name, _, rest = text.partition("=")
-        kind, colon, value = rest.partition(":")
-        try:
-            if kind in ("int", "float") and colon:
-                return name, int(value) if kind == "int" else float(value)
-            if kind == "bool" and value in ("true", "false"):
-                return name, value == "true"
-        except ValueError:
-            kind = ""
-        if kind == "str" and colon:
-            return name, value
-        self.refuse(Text("“{value}” is not KEY=TYPE:VALUE for --override-kv.", value=text))
-        return None
-
-    def refuse(self, problem: Text) -> None:
-        self.problem = self.problem or problem
-
-    def overriding(self, name: str, on: bool, setting: Setting) -> None:
-        short = name.removeprefix("spec-draft-")
-        target = self.small if short != name else self.main
-        if short == "override-tensor":
-            for text in setting.values:
-                target.extend(self.patterns(text))
-        elif short == "cpu-moe" and on:
-            target.append(Override(EXPERTS, "CPU"))
-        elif short in ("n-cpu-moe", "n-cpu-ffn"):
-            count = self.whole(name, setting.value)
-            if count is not None and count < 0:
-                self.refuse(Text("{option} {value} is not a number of layers.", option=name, value=count))
-            body = EXPERTS if short == "n-cpu-moe" else DENSE
-            target.extend(Override(rf"blk\.{i}{body}", "CPU") for i in range(min(count or 0, 4096)))
-
-    def patterns(self, text: str) -> Iterator[Override]:
-        for part in text.split(","):
-            pattern, equals, target = part.partition("=")
-            if not equals:
-                self.refuse(Text("“{part}” in --override-tensor has no “=”.", part=part))
-            elif endless(pattern):
-                self.refuse(Text("“{part}” in --override-tensor repeats a repetition: llama.cpp may never finish with "
-                                 "it.", part=pattern))
-            elif compiled(pattern) is None:
-                self.refuse(Text("“{part}” in --override-tensor is not a valid expression.", part=pattern))
-            else:
-                yield Override(pattern, strip_endpoint(target))
-
-    def text(self, name: str) -> str | None:
-        value = self.found.get(name)
-        return value[0] if isinstance(value, tuple) and value else None
-
-    def switch(self, name: str, default: bool) -> bool:
-        value = self.found.get(name)
-        if isinstance(value, tuple):
-            return value[0].lower() not in ("off", "0", "false", "disabled") if value else default
-        return default if value is None else value
-
-    def whole(self, name: str, text: str | None) -> int | None:
-        if text is None:
-            return None
-        match = re.match(r"\s*[+-]?[0-9]+", text)
-        if match is None:
-            self.refuse(Text("“{value}” is not a whole number for --{option}.", value=text, option=name))
-            return None
-        return int(match[0])
-
-    def integer(self, name: str, default: int) -> int:
-        found = self.whole(name, self.text(name))
-        return default if found is None else found
-
-    def layers(self, name: str) -> int:
-        text = self.text(name)
-        if text is None or text == "auto":
-            return -1
-        return -2 if text == "all" else self.integer(name, -1)
-
-    def cache_type(self, name: str) -> str:
-        text = self.text(name) or "f16"
-        if text not in BLOCKS:
-            self.refuse(Text("Unsupported cache type: {type}.", type=text))
-            return "f16"
-        return text
-
-    def names(self, name: str) -> tuple[str, ...] | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        listed = tuple(strip_endpoint(part) for part in text.split(","))
-        if "none" in listed:
-            if len(listed) > 1:
-                self.refuse(Text("“none” cannot stand beside other devices in --device."))
-            return ()
-        return listed
-
-    def split(self) -> tuple[float, ...]:
-        text = self.text("tensor-split")
-        if text is None:
-            return ()
-        parts = re.split(r"[,/]+", text)
-        if len(parts) > 16:
-            self.refuse(Text("--tensor-split takes at most 16 shares."))
-            return ()
-        shares = []
-        for part in parts:
-            match = re.match(r"\s*[+-]?(\d+\.?\d*|\.\d+)", part)
-            if match is None:
-                self.refuse(Text("“{part}” in --tensor-split is not a number.", part=part))
-                return ()
-            shares.append(float(match[0]))
-        return tuple(shares)
-
-    def drafted(self, types: tuple[str, ...], draft_max: int) -> int:
-        sizes = {
-            "ngram-simple": self.integer("spec-ngram-simple-size-m", 48),
-            "ngram-map-k": self.integer("spec-ngram-map-k-size-m", 48),
-            "ngram-map-k4v": self.integer("spec-ngram-map-k4v-size-m", 48),
-            "ngram-mod": max(0, self.integer("spec-ngram-mod-n-max", 64)),
-            "ngram-cache": 8,
-            "none": 0,
-        }
-        return max((sizes.get(t, max(0, draft_max)) for t in types), default=0)
-
-    def flash(self) -> str:
-        if "flash-attn" not in self.found:
-            return "auto"
-        value = (self.text("flash-attn") or "on").lower()
-        if value in ("on", "1", "true", "enabled"):
-            return "on"
-        if value in ("off", "0", "false", "disabled"):
-            return "off"
-        if value not in ("auto", "-1"):
-            self.refuse(Text("“{value}” is not a value of --flash-attn (on, off, auto).", value=value))
-        return "auto"
-
-    def targets(self) -> tuple[int, ...]:
-        text = self.text("fit-target")
-        parts = [self.whole("fit-target", p) for p in re.split(r"[,/]+", text)] if text else []
-        return tuple(p for p in parts if p is not None) or (1024,)
-
-    def levers(self) -> Levers:
-        slots = self.integer("parallel", -1)
-        if slots == 0:
-            self.refuse(Text("--parallel 0 is not allowed."))
-        auto = slots < 0
-        slots = 4 if auto else slots
-        unified = True if auto else self.switch("kv-unified", False)
-        types = tuple(t for t in (self.text("spec-type") or "none").split(",") if t)
-        draft_max = self.integer("spec-draft-n-max", 3)
-        needs_rollback = {"draft-mtp", "draft-eagle3", "draft-dflash", "draft-dspark"} & set(types)
-        embeddings = self.switch("embeddings", False) or self.switch("reranking", False)
-        context = self.integer("ctx-size", 0)
-        per_slot = self.integer("kv-unified-per-slot", 0)
-        if per_slot > 0 and "ctx-size" not in self.found:
-            context = slots * per_slot
-        batch, ubatch = self.integer("batch-size", 2048), self.integer("ubatch-size", 512)
-        split_mode = self.text("split-mode") or "layer"
-        if split_mode not in ("none", "layer", "row", "tensor"):
-            self.refuse(Text("“{value}” is not a split mode.", value=split_mode))
-            split_mode = "layer"
-        common: dict[str, Any] = {
-            "split_mode": split_mode,
-            "main_gpu": self.integer("main-gpu", 0),
-            "tensor_split": self.split(),
-            "context": context,
-            "context_given": "ctx-size" in self.found,
-            "slots": max(1, slots),
-            "slots_given": not auto,
-            "unified": unified,
-            "ubatch": ubatch,
-            "flash": self.flash(),
-            "swa_full": self.switch("swa-full", False),
-            "kv_offload": self.switch("kv-offload", True),
-            "op_offload": self.switch("op-offload", True),
-            "repack": self.switch("repack", True),
-            "no_host": self.switch("no-host", False),
-            "load_mode": self.load_mode(),
-            "spec_types": types,
-            "draft_max": draft_max,
-            "keys": tuple(self.keys),
-        }
-        devices = self.names("device")
+        read = Spelled(plan)
+        common = _common(read)
+        devices = read.names("device")
         draft = Levers(
             **common,
-            batch=min(batch, ubatch) if embeddings else batch,
-            devices=self.names("spec-draft-device") if "spec-draft-device" in self.found else devices,
-            gpu_layers=self.layers("spec-draft-ngl"),
-            overrides=tuple(self.small),
-            type_k=self.cache_type("spec-draft-type-k"),
-            type_v=self.cache_type("spec-draft-type-v"),
+            devices=read.names("spec-draft-device") if "spec-draft-device" in read.found else devices,
+            gpu_layers=read.layers("spec-draft-ngl"),
+            overrides=tuple(read.small),
+            type_k=read.cache_type("spec-draft-type-k"),
+            type_v=read.cache_type("spec-draft-type-v"),
         )
-        return Levers(
+        found = Levers(
             **common,
-            batch=min(batch, ubatch) if embeddings else batch,
             devices=devices,
-            gpu_layers=self.layers("gpu-layers"),
-            overrides=tuple(self.main),
-            type_k=self.cache_type("cache-type-k"),
-            type_v=self.cache_type("cache-type-v"),
-            embeddings=embeddings,
-            pooling="rank" if self.switch("reranking", False) else self.text("pooling"),
-            rollback=max(0, draft_max) if needs_rollback else 0,
-            draft_tokens=self.drafted(types, draft_max),
-            draft_model=self.text("spec-draft-model"),
+            gpu_layers=read.layers("gpu-layers"),
+            overrides=tuple(read.main),
+            type_k=read.cache_type("cache-type-k"),
+            type_v=read.cache_type("cache-type-v"),
             draft=draft,
-            cache_ram_mib=self.integer("cache-ram", 8192),
-            checkpoints=self.integer("ctx-checkpoints", 32),
-            fit_target_mib=self.targets(),
-            fit=self.switch("fit", True),
-            projector=self.text("mmproj") is not None or self.text("mmproj-url") is not None,
-            projector_device=self.text("mmproj-device"),
-            projector_offload=self.switch("mmproj-offload", True),
-            backend_sampling=self.switch("backend-sampling", False),
-            problem=self.problem,
+            **_of_the_target(read, common["spec_types"], common["draft_max"]),
         )
+        return replace(found, problem=read.problem)
 
-    def load_mode(self) -> str:
-        if not self.switch("mmap", True):
-            return "none"
-        return self.text("load-mode") or "auto"
+
+def _common(read: Spelled) -> dict[str, Any]:
+    """What holds for the target and its draft alike."""
+    slots = read.integer("parallel", -1)
+    if slots == 0:
+        read.refuse(Text("--parallel 0 is not allowed."))
+    auto = slots < 0
+    slots = 4 if auto else slots
+    unified = True if auto else read.switch("kv-unified", False)
+    types = tuple(t for t in (read.text("spec-type") or "none").split(",") if t)
+    draft_max = read.integer("spec-draft-n-max", 3)
+    context = read.integer("ctx-size", 0)
+    per_slot = read.integer("kv-unified-per-slot", 0)
+    if per_slot > 0 and "ctx-size" not in read.found:
+        context = slots * per_slot
+    batch, ubatch = read.integer("batch-size", 2048), read.integer("ubatch-size", 512)
+    return {
+        "batch": min(batch, ubatch) if _embeds(read) else batch,
+        "split_mode": _split_mode(read),
+        "main_gpu": read.integer("main-gpu", 0),
+        "tensor_split": read.split(),
+        "context": context,
+        "context_given": "ctx-size" in read.found,
+        "slots": max(1, slots),
+        "slots_given": not auto,
+        "unified": unified,
+        "ubatch": ubatch,
+        "flash": read.flash(),
+        "swa_full": read.switch("swa-full", False),
+        "kv_offload": read.switch("kv-offload", True),
+        "op_offload": read.switch("op-offload", True),
+        "repack": read.switch("repack", True),
+        "no_host": read.switch("no-host", False),
+        "load_mode": read.load_mode(),
+        "spec_types": types,
+        "draft_max": draft_max,
+        "keys": tuple(read.keys),
+    }
+
+
+def _of_the_target(read: Spelled, types: tuple[str, ...], draft_max: int) -> dict[str, Any]:
+    """What the draft has no part in."""
+    needs_rollback = {"draft-mtp", "draft-eagle3", "draft-dflash", "draft-dspark"} & set(types)
+    return {
+        "embeddings": _embeds(read),
+        "pooling": "rank" if read.switch("reranking", False) else read.text("pooling"),
+        "rollback": max(0, draft_max) if needs_rollback else 0,
+        "draft_tokens": read.drafted(types, draft_max),
+        "draft_model": read.text("spec-draft-model"),
+        "cache_ram_mib": read.integer("cache-ram", 8192),
+        "checkpoints": read.integer("ctx-checkpoints", 32),
+        "fit_target_mib": read.targets(),
+        "fit": read.switch("fit", True),
+        "projector": read.text("mmproj") is not None or read.text("mmproj-url") is not None,
+        "projector_device": read.text("mmproj-device"),
+        "projector_offload": read.switch("mmproj-offload", True),
+        "backend_sampling": read.switch("backend-sampling", False),
+    }
+
+
+def _embeds(read: Spelled) -> bool:
+    return read.switch("embeddings", False) or read.switch("reranking", False)
+
+
+def _split_mode(read: Spelled) -> str:
+    mode = read.text("split-mode") or "layer"
+    if mode not in ("none", "layer", "row", "tensor"):
+        read.refuse(Text("“{value}” is not a split mode.", value=mode))
+        return "layer"
+    return mode

@@ -9,8 +9,9 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paddock.fit.levers import Levers, Override
+from paddock.fit.levers import Levers
 from paddock.fit.model import Budget
+from paddock.fit.overrides import Override
 from paddock.text import Text
 
 HOST = -1

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddock.fit.estimator import cant_tell, known, with_open_context
-from paddock.fit.levers import Levers, Override, canonical
+from paddock.fit.levers import Levers
 from paddock.fit.memory import Sizes, parts
 from paddock.fit.model import Budget
+from paddock.fit.overrides import Override
 from paddock.fit.placement import HOST, Placement, RefusedError, available, chosen, place
 from paddock.fit.quants import padded
 from paddock.fit.shape import Shape
+from paddock.fit.spelled import canonical
 from paddock.fit.weights import INPUT, TensorIndex, Weights
 from paddock.gguf.model import ModelFile
 from paddock.launch.model import Plan, Setting

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from paddock.fit import estimator
 from paddock.fit.estimator import ContextRows
-from paddock.fit.levers import EXPERTS, Levers, Override
+from paddock.fit.levers import Levers
 from paddock.fit.model import Budget
 from paddock.fit.overheads import driver_term, projector_terms
+from paddock.fit.overrides import EXPERTS, Override
 from paddock.fit.placement import HOST, available
 from paddock.gguf.model import ModelFile
 from paddock.units import MIB

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from paddock.fit import architectures as arch_data
-from paddock.fit.levers import DENSE, EXPERTS, Levers, compiled
+from paddock.fit.levers import Levers
+from paddock.fit.overrides import DENSE, EXPERTS, compiled
 from paddock.fit.placement import HOST, Device, Placement, RefusedError
 from paddock.fit.quants import BLOCK_BY_ID, REPACKED_IDS, UNQUANTISED_IDS, padded
 from paddock.fit.shape import Shape

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from paddock.fit.levers import compiled, strip_endpoint
+from paddock.fit.overrides import compiled, strip_endpoint
 from paddock.launch.expressions import endless
 from paddock.launch.model import Plan, Setting
 from paddock.text import Text
