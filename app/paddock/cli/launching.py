@@ -243,8 +243,9 @@ class Reporter:
                 if not self.json:
                     said = Text("Over: {what}", what=event.text) if event.kind == "recovered" else event.text
                     self._note(" ".join((str(said), event.data.get("proof", ""), event.data.get("fix", ""))).strip())
-            elif event.kind == "issue" and str(event.data.get("id", "")).startswith(("sampler.", "proxy.")):
-                self._event("issue", id=event.data["id"], severity="warning", option=None, text=event.text, fix=None)
+            elif (event.kind in ("issue", "recovered")
+                  and str(event.data.get("id", "")).startswith(("sampler.", "proxy.", "database."))):
+                self._event(event.kind, id=event.data["id"], severity="warning", option=None, text=event.text, fix=None)
                 if not self.json:
                     self._note(event.text)
             elif "suspended_s" in event.data:

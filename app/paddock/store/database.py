@@ -108,6 +108,8 @@ class Database:
         self.path = path
         self.notices: list[Text] = []
         self.problem: AppError | None = None
+        self.on_problem: Callable[[AppError | None], object] = lambda problem: None
+        """Told once where writing begins to fail, and with None once it works again; from the writer's thread."""
         self.dropped = 0
         """Rows that could not be stored, with the last reason."""
         self.last_dropped: str | None = None
@@ -159,13 +161,18 @@ class Database:
         except sqlite3.Error as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            self.problem = AppError(Text("The database could not be written."), why=str(error),
-                                    hint=Text("Check free space and permissions of its folder."))
+            fresh, self.problem = self.problem is None, AppError(
+                Text("The database could not be written."), why=str(error),
+                hint=Text("Check free space and permissions of its folder."))
+            if fresh:
+                self.on_problem(self.problem)
             for _, future in pending:
                 if future is not None and not future.done():
                     future.set_exception(self.problem)
             return [item for item in pending if item[1] is None][-_KEEP_UNWRITTEN:]
-        self.problem = None
+        if self.problem is not None:
+            self.problem = None
+            self.on_problem(None)
         for future, result in answers:
             future.set_result(result)
         return []
@@ -174,7 +181,8 @@ class Database:
         """A row that SQLite will never take (its session was deleted, a figure out of range) must not stop the rest."""
         try:
             work(self._connection)
-        except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError) as error:
+        except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError,
+                OverflowError, UnicodeEncodeError) as error:
             self.dropped += 1
             self.last_dropped = str(error)
 

@@ -350,8 +350,12 @@ class Run:
             self._keep_actual()
             if self.ready_after_s is not None:
                 self._keep_in_ledger(ended=True)
-        self._database.finish_session(
-            self.session_id, state=state, exit_code=exit_.code if exit_ else None,
-            reason=" ".join(str(t) for t in (exit_.reason, self.after_suspend) if t) if exit_ else None,
-            log_excerpt=self.recorder.excerpt())
-        self._finished.set()
+        try:
+            self._database.finish_session(
+                self.session_id, state=state, exit_code=exit_.code if exit_ else None,
+                reason=" ".join(str(t) for t in (exit_.reason, self.after_suspend) if t) if exit_ else None,
+                log_excerpt=self.recorder.excerpt())
+        except AppError:
+            return  # the disk is full: the session's events tell it, and the next start marks the session interrupted
+        finally:
+            self._finished.set()

@@ -11,6 +11,7 @@ from typing import Any
 
 from paddock import gguf, library
 from paddock.engine import Engine
+from paddock.errors import AppError
 from paddock.fit import Budget, Estimate
 from paddock.fit.corrections import Correction
 from paddock.gguf.cache import NearCache
@@ -84,6 +85,7 @@ class Workspace:
         with self._lock:
             if self._database is None:
                 self._database = Database(self.paths.database)
+                self._database.on_problem = self._unwritten
                 self._noticed(self._database.notices)
                 self._database.mark_interrupted()
                 if self.settings.keep_sessions_days > 0:
@@ -91,6 +93,13 @@ class Workspace:
                 if self.settings.keep_sessions_mib > 0:
                     self._database.purge_to(self.settings.keep_sessions_mib)
             return self._database
+
+    def _unwritten(self, problem: AppError | None) -> None:
+        """Each session that is open says that it is not being recorded, or that it is again."""
+        kind, text = ("issue", problem) if problem is not None else (
+            "recovered", Text("The database can be written again."))
+        for run in list(self.runs):
+            run.recorder.event(kind, str(text), id="database.unwritten")
 
     def _noticed(self, notices: Sequence[Text]) -> None:
         self.notices += notices
