@@ -18,5 +18,13 @@ class AppError(Exception):
 
     def __str__(self) -> str:
         """The parts as sentences, one after the other."""
-        parts = [text for text in (str(part).strip() for part in (self.what, self.why, self.hint) if part) if text]
-        return " ".join(t if t == parts[-1] or t[-1] in ".!?:…。" else f"{t}." for t in parts)
+        return _sentences(self.what, self.why, self.hint)
+
+    def after_what(self) -> str:
+        """Why, and what to do, as sentences: for where `what` stands apart as a title."""
+        return _sentences(self.why, self.hint)
+
+
+def _sentences(*said: Text | str | None) -> str:
+    parts = [text for text in (str(part).strip() for part in said if part) if text]
+    return " ".join(t if t == parts[-1] or t[-1] in ".!?:…。" else f"{t}." for t in parts)

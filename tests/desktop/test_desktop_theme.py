@@ -86,6 +86,17 @@ def test_a_part_that_moves_to_another_parent_keeps_the_new_colours(qtbot) -> Non
         assert view.palette().color(QPalette.ColorRole.Highlight) == theme().color("sel")
 
 
+def test_a_switch_of_the_theme_works_where_its_images_cannot_be_kept(qapp, tmp_path: Path) -> None:
+    blocked = tmp_path / "a file where the folder should be"
+    blocked.write_text("", "utf-8")
+    theme().use("light", cache=tmp_path / "look")
+    theme().use("dark", cache=blocked)
+    assert theme().dark
+    assert qapp.palette().color(QPalette.ColorRole.Base).name() == ROLES["base"][1].lower()
+    assert "down-dark.svg" in qapp.styleSheet()
+    assert blocked.as_posix() not in qapp.styleSheet()
+
+
 def test_an_icon_follows_the_theme_by_itself(qtbot, tmp_path: Path) -> None:
     theme().use("light", cache=tmp_path)
     made = icons.icon("play")

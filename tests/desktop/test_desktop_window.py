@@ -132,6 +132,8 @@ def test_a_problem_is_said_in_words_above_the_page(qtbot, window: MainWindow, de
     desk.failed.emit(AppError(Text("It broke."), why=Text("A reason."), hint=Text("Mend it.")))
     assert window.banner.isVisible()
     assert window.banner.accessibleName() == "It broke. A reason. Mend it."
+    desk.failed.emit(AppError(Text("It broke."), why="No space left on device", hint=Text("Make room.")))
+    assert window.banner.accessibleName() == "It broke. No space left on device. Make room."
 
 
 def test_the_run_button_carries_the_state(qtbot, window: MainWindow, planned: Desk) -> None:

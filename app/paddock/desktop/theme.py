@@ -89,17 +89,29 @@ class Theme(QObject):
         self._app.setStyleSheet("")
         self._app.setFont(self.font("body"))
         self._app.setPalette(self.palette())
-        folder = self._image_folder()
-        write_images(self, folder)
+        folder = self._folder_of_images()
         self.changed.emit()
         self._app.setStyleSheet(stylesheet(self, folder))
 
-    def _image_folder(self) -> Path:
-        if self._cache is None:
-            self._temporary = self._temporary or QTemporaryDir()
-            return Path(self._temporary.path())
-        self._cache.mkdir(parents=True, exist_ok=True)
-        return self._cache
+    def _folder_of_images(self) -> Path:
+        """Where the images lie: the cache, or a temporary folder where the cache cannot be written (a full disk).
+
+        Where neither can, the style sheet goes without them: Qt leaves an image out that is not there.
+        """
+        if self._cache is not None and self._wrote(self._cache):
+            return self._cache
+        self._temporary = self._temporary or QTemporaryDir()
+        folder = Path(self._temporary.path())
+        self._wrote(folder)
+        return folder
+
+    def _wrote(self, folder: Path) -> bool:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_images(self, folder)
+        except OSError:
+            return False
+        return True
 
     # -- colours -------------------------------------------------------------------------------------------------
 

@@ -204,8 +204,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def show_error(self, error: AppError) -> None:
         """A problem in words, above the page."""
-        why = " ".join(str(part) for part in (error.why, error.hint) if part)
-        self.banner.show_text("bad", str(error.what), why)
+        self.banner.show_text("bad", str(error.what), error.after_what())
 
     @Slot(object)
     def show_leftovers(self, found: list[Any]) -> None:

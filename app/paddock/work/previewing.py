@@ -107,7 +107,7 @@ def conditions_of(plan: Plan) -> Conditions:
     if plan.find("port") is None and "LLAMA_ARG_PORT" not in os.environ:
         return replace(gather(plan, host, None), free_port=free_port(host, PREFERRED_PORT))
     found = gather(plan, host, address.port)
-    return replace(found, free_port=free_port(host)) if found.port_free is False else found
+    return replace(found, free_port=free_port(host, address.port)) if found.port_free is False else found
 
 
 def command_of(workspace: Workspace, plan: Plan, engine: Engine, conditions: Conditions,

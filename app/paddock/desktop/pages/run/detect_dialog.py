@@ -89,7 +89,7 @@ class DiagnoseDialog(QDialog):
 
     def _failed(self, error: AppError) -> None:
         self.headline.setText(str(error.what))
-        self.note.setText(" ".join(str(part) for part in (error.why, error.hint) if part))
+        self.note.setText(error.after_what())
         self.bar.hide()
         self.close_button.setText(tr("Close"))
 
