@@ -343,7 +343,7 @@ def test_several_runs_can_be_chosen(qtbot, desk_of, run: fake.FakeRun) -> None:
     qtbot.addWidget(page)
     page.show()
     assert page.chooser.count() == 2
-    assert page.chooser.itemText(1).startswith("gpt-oss-20b, ")
+    assert page.chooser.itemText(1).startswith("gpt-oss-20b :8081, ")
     assert page.chooser.itemText(1).endswith(", running")
     page.chooser.setCurrentIndex(1)
     page._chosen(1)

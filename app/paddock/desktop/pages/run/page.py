@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
@@ -36,6 +37,15 @@ if TYPE_CHECKING:
 _LABEL_EVERY = 5
 """Of the plots' pulls: figures, requests and counts change at 2 Hz."""
 _COMPACT_WIDTH, _COMPACT_HEIGHT = 1000, 560
+
+
+def _run_words(run: Any) -> str:
+    """A run in the choice of several. Two servers of one model often start in one minute: those that live tell apart
+    by their port."""
+    port = urlsplit(run.url).port if run.state in LIVE else None
+    label = run.label if port is None else f"{run.label} :{port}"
+    return tr("{label}, {time}, {state}", label=label, state=state_word(run.state.value),
+              time=when_words(run.started_utc).split(" ")[-1])
 
 
 class RunPage(QFrame):
@@ -129,7 +139,7 @@ class RunPage(QFrame):
         self._usual = Usual()
         self.pages.setCurrentWidget(self.body if run is not None else self.empty)
         stack = self.body.plots.stack
-        self.body.log.start(getattr(run, "log_path", None), run is not None and run.read_only)
+        self.body.log.start(run.log_path if run is not None else None, run is not None and run.read_only)
         self.body.models.show_models((), False)
         self.body.requests.show_requests(())
         if self._source is not None:
@@ -151,8 +161,7 @@ class RunPage(QFrame):
         self.chooser.blockSignals(True)
         self.chooser.clear()
         for run in runs:
-            self.chooser.addItem(tr("{label}, {time}, {state}", label=run.label, state=state_word(run.state.value),
-                                    time=when_words(run.started_utc).split(" ")[-1]))
+            self.chooser.addItem(_run_words(run))
         if self.run in runs:
             self.chooser.setCurrentIndex(runs.index(self.run))
         self.chooser.blockSignals(False)
