@@ -50,6 +50,18 @@ class AskPane(QWidget):
         self._job: bridge.Job | None = None
         self._stream = _Stream()
         self._questions: list[tuple[int, int]] = []
+        self._build()
+        self._timer = QTimer(self)
+        self._timer.setInterval(_PULL_MS)
+        self._timer.timeout.connect(self._pull)
+        self.input.sent.connect(self.ask)
+        self.options.changed.connect(self._summarise)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Cancel), self, self.cancel,
+                  context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        theme().changed.connect(self.restyle)
+        self.show_run(None, False)
+
+    def _build(self) -> None:
         self.options = AskOptions()
         self.options.hide()
         self._summary = Label(self.options.words(), "note", "text2", elide="end")
@@ -81,15 +93,6 @@ class AskPane(QWidget):
         for part in (self.send, self.stop):
             bottom.setAlignment(part, Qt.AlignmentFlag.AlignBottom)
         layout.addLayout(bottom)
-        self._timer = QTimer(self)
-        self._timer.setInterval(_PULL_MS)
-        self._timer.timeout.connect(self._pull)
-        self.input.sent.connect(self.ask)
-        self.options.changed.connect(self._summarise)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Cancel), self, self.cancel,
-                  context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        theme().changed.connect(self.restyle)
-        self.show_run(None, False)
 
     def show_run(self, run: Any, ready: bool) -> None:
         """Whom to ask, and whether it can answer now."""

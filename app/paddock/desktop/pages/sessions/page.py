@@ -64,24 +64,8 @@ class SessionsPage(QFrame):
         self._choice_changed()
 
     def _build(self) -> None:
-        self.header = PageHeader(tr("Sessions"))
-        self.search = SearchEdit(tr("Search model, profile, tag, note"), tr("Search the sessions"))
-        self.search.setFixedWidth(theme().px(230))
-        self.back = tool_button("arrow-left", tr("Back to all sessions"), self.close_session, quiet=False, small=False)
-        self._again = tool_button("refresh-cw", tr("Read again"), self.refresh, quiet=False, small=False)
-        self.trends_button = button(tr("Trends"), "activity", self.show_trends)
-        for part in (self.back, self.search, self.trends_button, self._again):
-            self.header.right.addWidget(part)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self._focus_search)
-        self.view = SessionsView(self.model)
-        self.view.opened.connect(self.open_session)
-        self.view.delete_asked.connect(self._delete_current)
-        self.detail = SessionPane()
-        self.detail.closed.connect(self.close_session)
-        self.detail.plan_wanted.connect(self._open_plan)
-        self.detail.delete_asked.connect(self.ask_delete)
-        self.detail.marked.connect(self._mark)
-        self.detail.mark_changed.connect(self._change_mark)
+        self._build_header()
+        self._build_panes()
         self.progress = ProgressLine()
         self.nothing = EmptyState("search", tr("No session matches"), tr("Search for fewer words."),
                                   [(tr("Show all"), "undo-2", self.search.clear)])
@@ -98,16 +82,6 @@ class SessionsPage(QFrame):
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(1)
         self._splitter.addWidget(self._left)
-        self.compare, self.many = ComparePane(), ManyPane()
-        self._beside: ComparePane | ManyPane = self.compare
-        for several in (self.compare, self.many):
-            several.closed.connect(self.model.clear_choice)
-            several.report_asked.connect(self.ask_report)
-        self.many.session_wanted.connect(self.open_session)
-        self.detail.report_asked.connect(self.ask_report)
-        self.trends = TrendPane(self.desk)
-        self.trends.closed.connect(self._close_trends)
-        self.trends.session_wanted.connect(self.open_session)
         self._right = QStackedWidget()
         for shown in (self.detail, self.compare, self.many, self.trends):
             self._right.addWidget(shown)
@@ -118,6 +92,39 @@ class SessionsPage(QFrame):
         layout.setStretch(1, 1)
         self.setLayout(layout)
         self._arrange()
+
+    def _build_header(self) -> None:
+        self.header = PageHeader(tr("Sessions"))
+        self.search = SearchEdit(tr("Search model, profile, tag, note"), tr("Search the sessions"))
+        self.search.setFixedWidth(theme().px(230))
+        self.back = tool_button("arrow-left", tr("Back to all sessions"), self.close_session, quiet=False, small=False)
+        self._again = tool_button("refresh-cw", tr("Read again"), self.refresh, quiet=False, small=False)
+        self.trends_button = button(tr("Trends"), "activity", self.show_trends)
+        for part in (self.back, self.search, self.trends_button, self._again):
+            self.header.right.addWidget(part)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self._focus_search)
+
+    def _build_panes(self) -> None:
+        """The list, and what stands right of it: one session, two, several, or all of them over time."""
+        self.view = SessionsView(self.model)
+        self.view.opened.connect(self.open_session)
+        self.view.delete_asked.connect(self._delete_current)
+        self.detail = SessionPane()
+        self.detail.closed.connect(self.close_session)
+        self.detail.plan_wanted.connect(self._open_plan)
+        self.detail.delete_asked.connect(self.ask_delete)
+        self.detail.marked.connect(self._mark)
+        self.detail.mark_changed.connect(self._change_mark)
+        self.compare, self.many = ComparePane(), ManyPane()
+        self._beside: ComparePane | ManyPane = self.compare
+        for several in (self.compare, self.many):
+            several.closed.connect(self.model.clear_choice)
+            several.report_asked.connect(self.ask_report)
+        self.many.session_wanted.connect(self.open_session)
+        self.detail.report_asked.connect(self.ask_report)
+        self.trends = TrendPane(self.desk)
+        self.trends.closed.connect(self._close_trends)
+        self.trends.session_wanted.connect(self.open_session)
 
     def _build_left(self) -> None:
         """The list, what is being read, and what is chosen for a comparison."""
