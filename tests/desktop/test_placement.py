@@ -409,7 +409,7 @@ def test_auto_placement_is_offered_only_where_it_exists_and_applies_its_plan(qtb
     settled(qtbot, planned)
     assert made.figure.full_text() == "Experts of 3 layers go to RAM."
     assert asked == [(ModelWorkspace.model, ["CUDA0", "CUDA1"], ["corrections", "draft", "host_free", "host_total",
-                                                                "projector", "spills"])]
+                                                                "projector", "rules", "spills"])]
 
 
 def test_what_is_held_auto_placement_leaves_as_it_is(qtbot, view: PlacementView, planned: Desk, monkeypatch) -> None:

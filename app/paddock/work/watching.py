@@ -254,6 +254,9 @@ def normal_url(text: str) -> str:
     if "://" not in text:
         text = f"http://{text}"
     text = text.rstrip("/")
+    if "@" in text.partition("://")[2].partition("/")[0]:
+        raise AppError(Text("A name and a password in an address are not used."),  # nor repeated here
+                       hint=Text("Give the address alone. A llama.cpp server takes a key: --key, best as env:NAME."))
     try:
         parts = urlsplit(text)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and _sendable(text)
