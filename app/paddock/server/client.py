@@ -257,6 +257,11 @@ def _error_message(data: Any) -> str:
     return str(error) if error else ""
 
 
+def _own_words(text: str, code: int) -> str:
+    """An answer that is no JSON, as a reason: a web page says nothing but its code."""
+    return f"HTTP {code}" if text.lstrip().startswith("<") else " ".join(text[:500].split())
+
+
 def _answer(code: int, content: bytes, text: bool, seconds: float) -> Answer[Any]:
     decoded = content.decode("utf-8", "replace")
     if code == 200 and text:
@@ -266,7 +271,7 @@ def _answer(code: int, content: bytes, text: bool, seconds: float) -> Answer[Any
     except ValueError:
         if code == 200:
             return Answer(Status.ERROR, None, code, "the answer is not JSON", seconds)
-        return Answer(_BY_CODE.get(code, Status.ERROR), None, code, decoded[:500], seconds)
+        return Answer(_BY_CODE.get(code, Status.ERROR), None, code, _own_words(decoded, code), seconds)
     if code == 200 and not (isinstance(data, dict) and data.get("error")):
         return Answer(Status.OK, data, code, "", seconds)
     return Answer(_BY_CODE.get(code, Status.ERROR), None, code, _error_message(data) or decoded[:500], seconds)
