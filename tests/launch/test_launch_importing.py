@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from paddock.errors import AppError
 from paddock.launch import Plan, Setting
 from paddock.launch.export import export
-from paddock.launch.importing import import_plans
+from paddock.launch.importing import import_plans, read_line
 
 KOBOLD = {
     "model": "", "model_param": "/m/a b.gguf", "port": 5001, "port_param": 5002, "host": "", "threads": 7,
@@ -146,3 +146,73 @@ def test_a_variable_with_a_name_that_no_shell_takes_is_kept_as_a_word() -> None:
 def test_a_unit_without_a_command_is_no_preset() -> None:
     with pytest.raises(AppError):
         import_plans("[Unit]\nDescription=x\n[Service]\nType=simple\n")
+
+
+COMPOSE = """
+services:
+  web:
+    image: ghcr.io/open-webui/open-webui
+    command: --port 3000
+  llm:
+    image: ghcr.io/ggml-org/llama.cpp:server-cuda
+    ports: ["127.0.0.1:8081:8080"]
+    volumes:
+      - ./models:/models
+      - {type: bind, source: /data, target: /data}
+      - cache:/cache
+    environment:
+      LLAMA_ARG_CTX_SIZE: 8192
+      LLAMA_API_KEY: ${KEY}
+    command: -m /models/${MODEL:-a.gguf} --port 8080 --host 0.0.0.0 -ngl 99 --chat-template '$$x'
+    deploy: {resources: {limits: {memory: 8g}}}
+    restart: unless-stopped
+  two:
+    build: .
+    network_mode: host
+    entrypoint: ["/app/llama-server", "-fa", "on"]
+    command: ["-m", "/data/x.gguf", "-np", 2]
+    environment: [CUDA_VISIBLE_DEVICES=1, HF_TOKEN]
+"""
+
+
+def test_services_of_a_compose_file_are_read_as_the_docker_run_that_they_are() -> None:
+    first, second = import_plans(COMPOSE, "docker-compose.yaml")
+    assert (first.name, first.form, second.name) == ("llm", "compose", "two")
+    plan = first.plan
+    assert [plan.get(o) for o in ("model", "port", "host", "gpu-layers", "chat-template")] == [
+        "./models/a.gguf", "8081", None, "99", "$x"]
+    assert plan.environment == (("LLAMA_ARG_CTX_SIZE", "8192"), ("LLAMA_API_KEY", "env:KEY"))
+    assert plan.extra == ("-v", "cache:/cache", 'image="ghcr.io/ggml-org/llama.cpp:server-cuda"',
+                          'deploy={"resources": {"limits": {"memory": "8g"}}}')
+    plan = second.plan
+    assert [plan.get(o) for o in ("model", "flash-attn", "parallel")] == ["/data/x.gguf", "on", "2"]
+    assert plan.environment == (("CUDA_VISIBLE_DEVICES", "1"), ("HF_TOKEN", "env:HF_TOKEN"))
+    assert read_line(COMPOSE) == first.plan
+
+
+def test_a_compose_file_without_llama_cpp_or_damaged_says_so() -> None:
+    with pytest.raises(AppError, match="No model"):
+        import_plans("services:\n  llama.cpp:\n    image: nginx\n")
+    with pytest.raises(AppError, match="line 4"):
+        import_plans("services:\n  a: llama.cpp\n  b: [\n")
+    with pytest.raises(AppError, match="no services"):
+        import_plans("# llama-server\nservices:\n  - a\n")
+
+
+def test_macros_of_llama_swap_stand_in_every_value() -> None:
+    (found,) = import_plans("""
+macros:
+  ctx: 4096
+  fa: true
+  card: "1"
+models:
+  m:
+    macros: {card: "2"}
+    cmd: llama-server -m ${env.MODELS}/a.gguf -c ${ctx} -fa ${fa} --port ${PORT}
+    env: ["CUDA_VISIBLE_DEVICES=${card}", "HF_TOKEN=${env.TOKEN}"]
+    aliases: ["${MODEL_ID}-${ctx}"]
+""")
+    plan = found.plan
+    assert [plan.get(o) for o in ("model", "ctx-size", "flash-attn")] == ["${MODELS}/a.gguf", "4096", "true"]
+    assert dict(plan.environment) == {"CUDA_VISIBLE_DEVICES": "2", "HF_TOKEN": "env:TOKEN"}
+    assert plan.extra == ('aliases=["m-4096"]',)

@@ -14,6 +14,7 @@ from paddock.errors import AppError
 from paddock.launch.model import Plan, Setting
 from paddock.store import Profile, Profiles, Secrets, resolve_secret
 from paddock.store.profiles import file_name
+from paddock.store.secret import drop_literals, masked_argv, masked_environment, variable_for
 
 TEXTS = st.text(max_size=20)
 OPTIONS = st.sampled_from(["ctx-size", "override-tensor", "mlock", "temp", "--unknown", "", "a.b c"]) | TEXTS
@@ -147,6 +148,21 @@ def test_a_literal_key_is_never_written(tmp_path: Path, plan: Plan) -> None:
     assert list(tmp_path.iterdir()) == []
     profiles.save_working("m", plan)
     assert all(b"s3cret-value" not in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("word", ["OTHER_TOKEN=t0psecret", "--env=OTHER_TOKEN=t0psecret", "-eOTHER_TOKEN=t0psecret"])
+def test_keys_of_other_programs_are_guarded_by_their_names(tmp_path: Path, word: str) -> None:
+    variable = Plan(environment=(("OTHER_TOKEN", "t0psecret"), ("CUDA_VISIBLE_DEVICES", "0")))
+    prefix = Plan(prefix=("docker", "run", "-e", word, "image"))
+    for plan in (variable, prefix):
+        with pytest.raises(AppError, match="OTHER_TOKEN"):
+            Profiles(tmp_path).save(Profile("p", plan))
+        assert "t0psecret" not in str(drop_literals(plan))
+    saved = Profiles(tmp_path).save(Profile("p", variable), secret_saver=variable_for)
+    assert saved.plan.environment == (("OTHER_TOKEN", "env:OTHER_TOKEN"), ("CUDA_VISIBLE_DEVICES", "0"))
+    assert "t0psecret" not in str((masked_argv((word,)), masked_environment(dict(variable.environment))))
+    assert masked_environment({"OTHER_TOKEN": "file:/k", "CUDA_VISIBLE_DEVICES": "0"}) == {
+        "OTHER_TOKEN": "file:/k", "CUDA_VISIBLE_DEVICES": "0"}
 
 
 def test_a_secret_saver_turns_a_key_into_a_reference(tmp_path: Path) -> None:

@@ -170,8 +170,10 @@ def export(options: Globals, name: str) -> int:
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.pass_obj
 def import_(options: Globals, name: str | None, file: str) -> int:
-    """Take profiles from a file or stdin (-): our own TOML, a command line or launch script, KoboldCpp settings
-    (.kcpps), a llama.cpp preset (.ini), a llama-swap file (.yaml), a systemd unit."""
+    """Take profiles from a file or stdin (-): our own TOML; a command line or script of any shell, docker run and
+    docker compose files (.yaml); a systemd unit; a llama.cpp preset (.ini), llama-swap (.yaml), KoboldCpp settings
+    (.kcpps), LM Studio presets (.json), an Ollama Modelfile, text-generation-webui settings (.yaml, CMD_FLAGS.txt),
+    llama-server-launcher settings (.json)."""
     workspace, file = workspace_of(options), as_typed(file)
     saved = workspace.import_profiles(_read(file), name, "" if file == "-" else Path(file).name)
     for text in (text for profile in saved for text in profile.notices):

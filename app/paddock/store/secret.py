@@ -9,6 +9,7 @@ from pathlib import Path
 
 from paddock.errors import AppError
 from paddock.launch.model import Plan, Setting
+from paddock.launch.secret_reference import is_key, shown_word
 from paddock.text import Text
 
 SERVICE = "paddock"
@@ -19,6 +20,11 @@ _VARIABLES = {"LLAMA_API_KEY", "LLAMA_ARG_API_KEY", "HF_TOKEN", "HUGGING_FACE_HU
 
 SecretSaver = Callable[[str, str], str]
 """(what it is, the literal) → a reference to it."""
+
+
+def _guarded(variable: str) -> bool:
+    """Whether the value of this variable is a key, llama.cpp's or another program's."""
+    return variable in _VARIABLES or is_key(variable)
 
 
 def is_reference(value: str) -> bool:
@@ -89,8 +95,8 @@ def resolve_secret(reference: str, environ: Mapping[str, str]) -> str | None:
 def without_literals(plan: Plan, saver: SecretSaver | None, owner: str) -> Plan:
     """The plan with every literal key replaced by a reference that `saver` gives; AppError without a saver.
 
-    `owner` names the place in the keyring (a profile's name). Looked at: the key options, the known variables, in
-    environment, prefix and what was not understood of a pasted line.
+    `owner` names the place in the keyring (a profile's name). Looked at: the key options, and variables that hold keys
+    by what they are or are called, in environment, prefix and what was not understood of a pasted line.
     """
     def kept(what: str, value: str) -> str:
         if not value or is_reference(value):
@@ -104,17 +110,32 @@ def without_literals(plan: Plan, saver: SecretSaver | None, owner: str) -> Plan:
     settings = tuple(
         replace(s, values=tuple(kept(s.option, v) for v in s.values)) if s.option in _OPTIONS else s
         for s in plan.settings)
-    environment = tuple((n, kept(n, v) if n in _VARIABLES else v) for n, v in plan.environment)
+    environment = tuple((n, kept(n, v) if _guarded(n) else v) for n, v in plan.environment)
     for word in (*plan.prefix, *plan.extra):
-        name, equals, value = word.lstrip("-").partition("=")
-        if equals and (name in _VARIABLES or name in _OPTIONS) and value and not is_reference(value):
+        name = _held_in(word)
+        if name is not None:
             raise AppError(Text("“{option}” holds a key itself, and keys are never written to a file.", option=name),
                            hint=Text("Set it as an option or variable of the plan, as a reference."))
     return replace(plan, settings=settings, environment=environment)
 
 
+def _held_in(word: str) -> str | None:
+    """The option or variable whose literal key a word holds, as `--api-key=…`, `NAME=…` and docker's `--env=NAME=…`."""
+    name, equals, value = word.lstrip("-").partition("=")
+    if equals and (name in _OPTIONS or _guarded(name)) and value and not is_reference(value):
+        return name
+    if shown_word(word) == word:
+        return None
+    variable, _, value = word.removeprefix("--env=").removeprefix("-e").partition("=")
+    return None if is_reference(value) else variable
+
+
 def variable_for(what: str, _value: str) -> str:
-    """A `SecretSaver` that keeps nothing: the reference names the variable that llama.cpp itself reads."""
+    """A `SecretSaver` that keeps nothing: the reference names the variable that llama.cpp itself reads, or that other
+    programs do."""
+    name = what.rsplit("/", 1)[-1]
+    if name not in _VARIABLES and is_key(name):
+        return f"env:{name}"
     return "env:HF_TOKEN" if "hf" in what.rsplit("/", 1)[-1].lower() else "env:LLAMA_API_KEY"
 
 
@@ -123,15 +144,11 @@ def drop_literals(plan: Plan) -> Plan:
     def harmless(s: Setting) -> bool:
         return s.option not in _OPTIONS or all(is_reference(v) or not v for v in s.values)
 
-    def harmless_word(word: str) -> bool:
-        name, equals, value = word.lstrip("-").partition("=")
-        return not (equals and (name in _VARIABLES or name in _OPTIONS) and value and not is_reference(value))
-
     return replace(
         plan, settings=tuple(s for s in plan.settings if harmless(s)),
-        environment=tuple((n, v) for n, v in plan.environment if n not in _VARIABLES or not v or is_reference(v)),
-        prefix=tuple(w for w in plan.prefix if harmless_word(w)),
-        extra=tuple(w for w in plan.extra if harmless_word(w)))
+        environment=tuple((n, v) for n, v in plan.environment if not _guarded(n) or not v or is_reference(v)),
+        prefix=tuple(w for w in plan.prefix if _held_in(w) is None),
+        extra=tuple(w for w in plan.extra if _held_in(w) is None))
 
 
 MASK = "***"
@@ -146,8 +163,10 @@ def masked_argv(argv: Sequence[str]) -> tuple[str, ...]:
         literal = bool(value) and not is_reference(value)
         if hide and not is_reference(word):
             out.append(MASK)
-        elif equals and literal and name.lstrip("-") in _OPTIONS | _VARIABLES:
+        elif equals and literal and (name.lstrip("-") in _OPTIONS or _guarded(name.lstrip("-"))):
             out.append(f"{name}={MASK}")
+        elif _held_in(word) is not None:
+            out.append(f"{shown_word(word)}={MASK}")
         else:
             out.append(word)
         hide = word in _FLAGS
@@ -156,4 +175,4 @@ def masked_argv(argv: Sequence[str]) -> tuple[str, ...]:
 
 def masked_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment to keep or show: literal keys are masked."""
-    return {n: MASK if n in _VARIABLES and v and not is_reference(v) else v for n, v in environment.items()}
+    return {n: MASK if _guarded(n) and v and not is_reference(v) else v for n, v in environment.items()}

@@ -1,7 +1,8 @@
 """Plans out of other programs' files and scripts.
 
-Pure: text in, named plans out. Read are KoboldCpp's settings, llama.cpp's presets, llama-swap, systemd units,
-text-generation-webui, LM Studio, Ollama's Modelfile, llama-server-launcher, and command lines or scripts of any shell.
+Pure: text in, named plans out. Read are KoboldCpp's settings, llama.cpp's presets, llama-swap, docker compose,
+systemd units, text-generation-webui, LM Studio, Ollama's Modelfile, llama-server-launcher, and command lines or scripts
+of any shell.
 What has no equal in llama.cpp is kept in `Plan.extra`, word by word, and shown.
 """
 
@@ -11,6 +12,7 @@ import re
 from dataclasses import replace
 
 from paddock.errors import AppError
+from paddock.launch.importing.compose import COMPOSE
 from paddock.launch.importing.imported import Form, Imported, shell_words, with_extra
 from paddock.launch.importing.kobold import KOBOLD, KOBOLD_LINE
 from paddock.launch.importing.launcher import LAUNCHER
@@ -27,8 +29,8 @@ from paddock.text import Text
 
 __all__ = ["Imported", "import_plans", "read_line"]
 
-_FORMS: tuple[Form, ...] = (LM_STUDIO, LAUNCHER, KOBOLD, LLAMA_SWAP, WEBUI_MODELS, SYSTEMD, MODELFILE, WEBUI_FLAGS,
-                            PRESET, KOBOLD_LINE)
+_FORMS: tuple[Form, ...] = (LM_STUDIO, LAUNCHER, KOBOLD, LLAMA_SWAP, COMPOSE, WEBUI_MODELS, SYSTEMD, MODELFILE,
+                            WEBUI_FLAGS, PRESET, KOBOLD_LINE)
 _FILE = re.compile(r"\s*(?:\[|\{|#|;|FROM\b|[\w.$\\ -]+:[ \t]*$)", re.MULTILINE)
 """How files begin and command lines do not."""
 
