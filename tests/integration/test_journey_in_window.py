@@ -18,9 +18,10 @@ from paddock.engine import Engine
 pytest.importorskip("PySide6.QtWidgets", reason="Qt does not start here", exc_type=ImportError)
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from paddock.desktop import bridge
+from paddock.desktop.pages.run.askoptions import PromptEdit
 from paddock.desktop.state import Desk
 from paddock.desktop.window import MainWindow
 from paddock.launch import parse
@@ -85,7 +86,7 @@ def test_launch_prompt_stop_and_find_it_again(qtbot: Any, window: MainWindow, wo
     body.ask.options.most.setValue(24)
     body.ask.answered.connect(answers.append)
     for number, prompt in enumerate(PROMPTS, 1):
-        box = named(window, QLineEdit, "Prompt")
+        box = named(window, PromptEdit, "Prompt")
         qtbot.waitUntil(lambda box=box: box.isEnabled(), timeout=20_000)
         qtbot.keyClicks(box, prompt)
         click(qtbot, window, "Send")
