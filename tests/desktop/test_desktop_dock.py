@@ -8,7 +8,7 @@ import pytest
 from desk_double import GIB, WorkspaceDouble, engine_at
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QInputDialog, QMenu, QPushButton
 
 from paddock.desktop.dock import Dock
 from paddock.desktop.dock.bars import bars_for
@@ -268,3 +268,30 @@ def test_a_long_fix_of_a_check_can_be_read(qtbot, planned: Desk) -> None:
     button = made.findChild(QPushButton)
     assert button.fontMetrics().horizontalAdvance(button.text()) <= button.width()
     assert button.text().startswith("Take it out")
+
+
+SEVERAL = "models:\n  big:\n    cmd: llama-server -m /m/a.gguf -c 512\n  small:\n    cmd: llama-server -m /m/b.gguf\n"
+
+
+def test_of_several_models_in_what_is_pasted_the_person_chooses(qtbot, planned: Desk,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    dock = Dock(planned)
+    qtbot.addWidget(dock)
+    asked: list[list[str]] = []
+
+    def choose(_owner: object, _title: str, _question: str, names: list[str], *_: object) -> tuple[str, bool]:
+        asked.append(names)
+        return names[-1], len(asked) > 1
+
+    monkeypatch.setattr(QInputDialog, "getItem", choose)
+    QGuiApplication.clipboard().setText(SEVERAL)
+    before = planned.plan
+    dock.line.paste()
+    assert planned.plan is before, "the question was left"
+    dock.line.paste()
+    assert planned.plan.get("model") == "/m/b.gguf"
+    assert asked == [["big", "small"]] * 2
+    QGuiApplication.clipboard().setText("llama-server -m /m/c.gguf")
+    dock.line.paste()
+    assert planned.plan.get("model") == "/m/c.gguf"
+    assert len(asked) == 2, "one model needs no question"

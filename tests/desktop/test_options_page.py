@@ -21,7 +21,7 @@ from paddock.desktop.pages.launch.options.extras import (
     UsualPrefixes,
     WaitingOptions,
 )
-from paddock.desktop.pages.launch.options.optionrow import OptionRow
+from paddock.desktop.pages.launch.options.optionrow import PLACED, OptionRow
 from paddock.desktop.state import Desk
 from paddock.desktop.theme import theme
 from paddock.engine import EngineOption, parse_help
@@ -669,3 +669,17 @@ def test_it_is_painted_in_both_themes(view: OptionsView, dark: bool, request: py
     theme().use("dark" if dark else "light")
     request.addfinalizer(lambda: theme().use("light"))
     assert not view.grab().isNull()
+
+
+@pytest.mark.parametrize("key", PLACED)
+def test_what_moves_tensors_leads_to_the_view_that_shows_it(qtbot, view: OptionsView, planned: Desk, key: str) -> None:
+    entry = next(e for e in view._entries if e.key == key)
+    made = OptionRow(planned, entry, view)
+    assert made.map is not None
+    assert made.map in made.stops()
+    assert entry.label in made.map.accessibleName()
+    with qtbot.waitSignal(planned.pageWanted) as wanted:
+        made.map.click()
+    assert wanted.args == ["launch", "placement"]
+    other = next(e for e in view._entries if e.key == "ctx-size")
+    assert OptionRow(planned, other, view).map is None

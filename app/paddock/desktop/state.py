@@ -24,7 +24,7 @@ from paddock.desktop.whatif import WhatIf, changes, what_if
 from paddock.engine.model import Engine
 from paddock.errors import AppError
 from paddock.hardware.model import Machine
-from paddock.launch.importing import read_line
+from paddock.launch.importing import Imported, read_choices
 from paddock.launch.model import Plan
 from paddock.launch.parsing import parse_argv
 from paddock.server.model import State
@@ -212,15 +212,20 @@ class Desk(QObject):
             self.pageWanted.emit("launch", None)
         bridge.run(lambda: self.workspace.plan_for(Path(path)), done, self.failed.emit, self, name="plan")
 
-    def read_line(self, line: str) -> bool:
-        """A command line becomes the plan; what was not understood stays in `plan.extra`. False: it cannot be read."""
+    def read_line(self, line: str, choose: Callable[[list[Imported]], Imported | None] | None = None) -> bool:
+        """A command line becomes the plan; what was not understood stays in `plan.extra`. False: it cannot be read.
+
+        `choose`: asked which, where the text is a file with several plans; None is none of them. Without, the first.
+        """
         try:
-            plan = read_line(line)
+            found = read_choices(line)
         except AppError as error:
             self.failed.emit(error)
             return False
-        self.use_line(plan)
-        return True
+        chosen = choose(found) if choose is not None and len(found) > 1 else found[0]
+        if chosen is not None:
+            self.use_line(chosen.plan)
+        return chosen is not None
 
     def use_line(self, plan: Plan) -> None:
         """A plan that came from a command line, less what Paddock itself added to the line that was shown."""

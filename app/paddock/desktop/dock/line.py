@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QSyntaxHighlighter, QTextCharFormat
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QInputDialog, QMenu, QPlainTextEdit, QWidget
 
 from paddock.desktop import bridge
 from paddock.desktop.asked import command_in_sight
@@ -16,7 +16,9 @@ from paddock.desktop.dock.details import DetailsDialog
 from paddock.desktop.parts.basic import IconLabel, button, row, tool_button
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
+from paddock.launch.importing import Imported
 from paddock.launch.model import Command
+from paddock.paths import file_name
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -173,7 +175,7 @@ class CommandLine(QWidget):
             self.edit.show_line(own_text(self._desk), "")
 
     def _apply(self, text: str) -> None:
-        if self._desk.read_line(text):
+        if self._desk.read_line(text, self._choose):
             self.edit.settle()
             self.refresh()
 
@@ -199,7 +201,17 @@ class CommandLine(QWidget):
         """A command line on the clipboard becomes the plan."""
         text = QGuiApplication.clipboard().text().strip()
         if text:
-            self._desk.read_line(text)
+            self._desk.read_line(text, self._choose)
+
+    def _choose(self, found: list[Imported]) -> Imported | None:
+        """Which of the models of a file that was pasted; None where the question is left."""
+        names = [one.name or file_name(one.plan.get("model") or "") or tr("model {number}", number=str(n))
+                 for n, one in enumerate(found, start=1)]
+        shown = [name if names.count(name) == 1 else f"{n}. {name}" for n, name in enumerate(names, start=1)]
+        question = tr("{count} model is in what was pasted.", plural="{count} models are in what was pasted. Which one "
+                      "should become the plan?", count=len(shown))
+        name, taken = QInputDialog.getItem(self, tr("Choose a model"), question, shown, 0, False)
+        return found[shown.index(name)] if taken else None
 
     @Slot()
     def ask_engine(self) -> None:

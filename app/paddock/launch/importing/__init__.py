@@ -27,7 +27,7 @@ from paddock.launch.parsing import parse, read_settings
 from paddock.launch.variables import is_name
 from paddock.text import Text
 
-__all__ = ["Imported", "import_plans", "read_line"]
+__all__ = ["Imported", "import_plans", "read_choices", "read_line"]
 
 _FORMS: tuple[Form, ...] = (LM_STUDIO, LAUNCHER, KOBOLD, LLAMA_SWAP, COMPOSE, WEBUI_MODELS, SYSTEMD, MODELFILE,
                             WEBUI_FLAGS, PRESET, KOBOLD_LINE)
@@ -55,11 +55,16 @@ def read_line(text: str) -> Plan:
 
     AppError where a quotation mark is never closed or a file is damaged.
     """
+    return read_choices(text)[0].plan
+
+
+def read_choices(text: str) -> list[Imported]:
+    """The same with all plans of a file, at least one. AppError as `read_line`."""
     text = text.removeprefix("\ufeff")
     file = _FILE.match(text) is not None
     form = next((form for form in _FORMS if (file or form is KOBOLD_LINE) and form.recognise(text, "")), None)
     found = list(form.read(text)) if form is not None else []
-    return _named(found[0].plan) if found else parse(text)
+    return [replace(one, plan=_named(one.plan)) for one in found] or [Imported(parse(text), None, "command")]
 
 
 def _named(plan: Plan) -> Plan:

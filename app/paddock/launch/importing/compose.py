@@ -1,4 +1,4 @@
-"""Docker compose files (YAML): each service of llama.cpp's image or program, read as the `docker run` that it stands for.
+"""Docker compose files (YAML): each service of llama.cpp, read as the `docker run` that it stands for.
 
 Source: docs.docker.com, Compose file reference (services, interpolation).
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 
+PLACED = ("override-tensor", "n-cpu-moe", "cpu-moe", "n-cpu-ffn", "gpu-layers")
+"""Options whose effect the view Placement shows, layer by layer."""
+
+
 def editor_for(desk: Desk, entry: Entry) -> Editor:
     """The editor of this kind of option."""
     if entry.group == UNKNOWN:
@@ -73,6 +78,11 @@ class OptionRow(QWidget):
         self.editor = editor_for(desk, entry)
         self.editor.setParent(self)
         self.editor.touched.connect(self.resized)
+        self.map: QToolButton | None = None
+        if entry.key in PLACED:
+            self.map = tool_button("table-2", tr("Show in Placement: {name}", name=entry.label),
+                                   lambda: desk.pageWanted.emit("launch", "placement"))
+            self.map.setParent(self)
         self.undo: QToolButton | None = None
         self.clear: QToolButton | None = None
         self._columns: Columns = columns(600)
@@ -128,7 +138,7 @@ class OptionRow(QWidget):
 
     def stops(self) -> list[QWidget]:
         """What Tab visits, in order."""
-        acts = [w for w in (self.undo, self.clear) if w is not None]
+        acts = [w for w in (self.undo, self.clear, self.map) if w is not None]
         return [self, *self.editor.stops(), *acts]
 
     def first_stop(self) -> QWidget:
@@ -151,6 +161,8 @@ class OptionRow(QWidget):
     def _place(self) -> None:
         t = theme()
         self._columns = c = columns(self.width())
+        if self.map is not None:  # a third button stands where the others' notes end
+            self._columns = c = replace(c, note_width=max(t.px(40), c.note_width - t.px(26)))
         whole = QFontMetrics(t.font("flag")).horizontalAdvance(self.entry.flags) <= c.label_width
         self.setToolTip("" if whole else self.entry.flags)
         wanted = max(t.px(28), self.editor.sizeHint().height())
@@ -158,7 +170,7 @@ class OptionRow(QWidget):
         self.editor.setGeometry(c.editor, top, c.editor_width, min(wanted, self.height()))
         side = t.px(24)
         right = self.width() - t.px(12)
-        for made in (self.clear, self.undo):
+        for made in (self.map, self.clear, self.undo):
             if made is not None and made.isVisibleTo(self):
                 right -= side
                 made.setGeometry(right, (self.height() - side) // 2, side, side)
