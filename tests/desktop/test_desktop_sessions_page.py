@@ -352,7 +352,7 @@ def test_a_line_through_the_points_needs_three() -> None:
                                            ("report.htm", "html of [4, 5]")])
 def test_a_report_is_written_where_it_was_asked(qtbot, page: SessionsPage, tmp_path: Path, name: str, text: str,
                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.desktop.pages.sessions.page.QFileDialog.getSaveFileName",
+    monkeypatch.setattr("paddock.desktop.pages.sessions.writing.QFileDialog.getSaveFileName",
                         lambda *_a: (str(tmp_path / name), "*.html"))
     page.ask_report([4, 5])
     qtbot.waitUntil(lambda: "report written" in page.header.note.full_text())

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QItemSelectionModel, Qt, QTimer, Slot
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QMessageBox, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QMessageBox, QSplitter, QStackedWidget, QWidget
 
 from paddock.desktop import bridge
-from paddock.desktop.opening import SESSION
 from paddock.desktop.pages.searching import SearchEdit
 from paddock.desktop.pages.sessions.compare import Side
 from paddock.desktop.pages.sessions.comparepane import ComparePane
@@ -19,6 +18,7 @@ from paddock.desktop.pages.sessions.manypane import ManyPane
 from paddock.desktop.pages.sessions.rows import SPEEDS_SQL, SessionsModel
 from paddock.desktop.pages.sessions.trendpane import TrendPane
 from paddock.desktop.pages.sessions.view import SessionsView
+from paddock.desktop.pages.sessions.writing import ask_where, write
 from paddock.desktop.parts.basic import Label, button, column, panel, row, rule, tool_button
 from paddock.desktop.parts.blocks import EmptyState, PageHeader, ProgressLine
 from paddock.desktop.theme import theme
@@ -26,7 +26,6 @@ from paddock.desktop.tr import tr
 from paddock.errors import AppError
 from paddock.launch.model import Plan
 from paddock.session.model import MarkChange
-from paddock.text import Text
 
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
@@ -314,38 +313,18 @@ class SessionsPage(QFrame):
     @Slot(list)
     def ask_report(self, ids: list[int]) -> None:
         """Where to write the report; the kind follows from the name's end."""
-        kinds = tr("Web page (*.html);;Requests as a table (*.csv);;Requests as JSON lines (*.jsonl);;"
-                   "Everything (*.json)")
-        if len(ids) == 1:
-            kinds += ";;" + tr("Session for another Paddock (*.paddock)")
-        name = "paddock-" + "-".join(str(i) for i in ids) + ".html"
-        path, kind = QFileDialog.getSaveFileName(self, tr("Save the report"), name, kinds)
-        if path:
-            if not Path(path).suffix:
-                path += next((end for end in (".csv", ".jsonl", ".json", SESSION) if f"*{end})" in kind), ".html")
-            self.write_report(ids, Path(path))
+        path = ask_where(self, ids)
+        if path is not None:
+            self.write_report(ids, path)
 
     def write_report(self, ids: list[int], path: Path) -> None:
         """Made and written off the GUI thread; drawing its plots takes a moment."""
         workspace = self.desk.workspace
 
-        def write() -> Path:
-            if path.suffix.lower() == SESSION:
-                workspace.export_session(ids[0], path)
-                return path
-            end = path.suffix.lower().lstrip(".")
-            text = workspace.report(ids, end if end in ("csv", "jsonl", "json") else "html")
-            try:
-                path.write_text(text, "utf-8")
-            except OSError as error:
-                raise AppError(Text("The report could not be written to {path}.", path=str(path)), why=error.strerror,
-                               hint=Text("Choose another folder.")) from error
-            return path
-
         def done(written: Path) -> None:
             self.header.note.setText(tr("report written to {path}", path=str(written)))
 
-        job = bridge.run(write, done, self.desk.failed.emit, self, name="report")
+        job = bridge.run(lambda: write(workspace, ids, path), done, self.desk.failed.emit, self, name="report")
         self.progress.follow(job, tr("Writing the report"), cancellable=False)
 
     @Slot()
