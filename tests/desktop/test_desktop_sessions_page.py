@@ -145,6 +145,14 @@ def test_a_session_that_did_not_start_says_why(qtbot, page: SessionsPage) -> Non
     assert detail.requests.pages.currentWidget() is detail.requests.empty
     assert figures_of(detail.detail)[0].value == "–"
     assert figures_of(detail.detail)[5].value == "–"
+    assert figures_of(detail.detail)[1].note == "no request"
+
+
+def test_without_a_prompt_long_enough_the_figure_says_so(qtbot, page: SessionsPage) -> None:
+    seen = opened(qtbot, page, 5).detail.detail
+    short = replace(seen, requests=[replace(r, evaluated_tokens=8) for r in seen.requests])
+    shown = figures_of(short)[1]
+    assert (shown.value, shown.note) == ("–", "prompts too short")
 
 
 def test_the_plan_of_a_session_goes_back_to_launch(qtbot, page: SessionsPage, desk: Desk) -> None:

@@ -73,7 +73,7 @@ def figures_of(detail: SessionDetail) -> list[Shown]:
     counted = [r for r in requests if not r.is_child]
     none = tr("no request")
     note = tr("median of {count}", count=len(requests)) if requests else none
-    no_speed = tr("prompts too short to tell") if requests else none
+    no_speed = tr("prompts too short") if requests else none
     return [
         Shown(tr("Generation"), _rate(speed), tr("t/s"), note),
         Shown(tr("Prompt"), _rate(prompts), tr("t/s"),
