@@ -1,6 +1,10 @@
 """Which models are there? Folders and caches scanned, each model once.
 
-Enters: folders. Leaves: `Entry` values, with what gguf.read says of each file.
+Enters: folders. Leaves: `Entry` values, with what gguf.read says of each file, and the pairs that belong together (a
+model with its projector or draft).
+
+Beside these: `paddock.library.hub` (what is on Hugging Face, fetched when a person asks), `watching` (whether a scan
+would find something else).
 """
 
 from paddock.library.model import Entry, Place

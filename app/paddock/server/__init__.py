@@ -2,6 +2,8 @@
 
 Enters: a `ServerSpec` (from a launch.Command). Leaves: `State` changes, stamped `LogLine`s, a `Diagnosis` when it
 fails. The supervisor's own thread is the only writer of process state.
+
+Beside these: `paddock.server.router` (the models of a router), `record` (servers that a Paddock left behind).
 """
 
 from paddock.server.client import Client

@@ -2,6 +2,9 @@
 
 Enters: a server client, hardware readings, log lines. Leaves: `Sample`s on an absolute schedule, `Request` rows,
 `Event`s, bounded `Series` for the plots; rows go to a `sink` callable.
+
+Beside these: `paddock.session.proxy` (what clients asked, seen from in front of the server), `detectors` (whether the
+run is slower or tighter than it should be, with proof), `children` (the servers behind a router).
 """
 
 from paddock.session.log import LogParser

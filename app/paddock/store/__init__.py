@@ -1,6 +1,9 @@
 """Remember it: settings and profiles as TOML, sessions in SQLite.
 
 Enters: values of the rooms below. Leaves: the same values, later. Written atomically; unknown keys survive.
+
+Beside these: `paddock.store.ledger` (what was estimated and what it took), `experiments` (rows of benchmarks),
+`carrying` (one session as a file), `keeping` (how long sessions stay).
 """
 
 from paddock.store.database import Database
