@@ -194,7 +194,7 @@ class SessionPane(QFrame):
 
     def _events_tab(self) -> QWidget:
         holder = QWidget()
-        self.mark_list.layout().setContentsMargins(_MARGIN, 8, _MARGIN, 8)
+        self.mark_list.setContentsMargins(_MARGIN, 8, _MARGIN, 8)
         layout = column(self.events, self.mark_list, gap=0)
         layout.setStretch(0, 1)
         holder.setLayout(layout)
