@@ -7,8 +7,9 @@ import pytest
 from PySide6.QtGui import QColor, QImage, QPainter, QTransform
 from PySide6.QtWidgets import QStyleOptionGraphicsItem
 
-from paddock.desktop.plots import area
+from paddock.desktop.plots import Frame, PlotStack, Setup, area
 from paddock.desktop.plots.area import Area
+from paddock.session import Series
 
 WIDTH, HEIGHT = 400, 100
 
@@ -60,3 +61,26 @@ def test_a_gap_stays_a_hole(qapp) -> None:
 def test_a_band_out_of_sight_paints_nothing(qapp) -> None:
     t = np.linspace(20, 30, 3000)
     assert not painted(qapp, t, np.zeros(3000), np.full(3000, 5.0)).any()
+
+
+def test_over_hours_a_frame_is_drawn_only_when_the_picture_can_change(qtbot) -> None:
+    stack = PlotStack()
+    qtbot.addWidget(stack)
+    stack.resize(900, 500)
+    stack.show()
+    stack.configure(Setup(("CUDA0",), 2, 4096.0, {}))
+    t = np.arange(3600) * 2.0
+    series = Series.of(t, {"generation_per_s": np.full(3600, 40.0)})
+    stack.set_span(None)
+    stack.set_frame(Frame(series, (), (), 7200.0))
+    drawn: list[float] = []
+    stack.window_changed.connect(lambda: drawn.append(stack.frame.now))
+    for tenths in range(1, 81):
+        stack.take(Frame(series, (), (), 7200.0 + tenths / 10))
+    assert stack.frame.now == 7208.0
+    assert 1 <= len(drawn) <= 2  # five seconds at most are waited for
+    stack.set_span(60.0)
+    drawn.clear()
+    for tenths in range(81, 91):
+        stack.take(Frame(series, (), (), 7200.0 + tenths / 10))
+    assert len(drawn) == 10

@@ -26,6 +26,8 @@ LABEL_EVERY = 5
 _LEAST_SPAN_S = 2.0
 _LANES_MOST = 104
 """Pixels; with more slots the lanes get thinner."""
+_STALE_S = 5.0
+"""A frame that was not worth drawing is drawn after so long all the same: a new peak changes the scale."""
 _YOUNG_SPANS_S = (15.0, 30.0, 60.0)
 
 
@@ -45,6 +47,7 @@ class PlotStack(QWidget):
         self._span_s: float | None = 120.0 if live else None
         self._follow = True
         self._start, self._end = 0.0, 120.0
+        self._drawn_now, self._drawn_events = -1.0, 0
         self._pulls = 0
         self.ended = False
         """Nothing more will come: the plots do not say that they wait."""
@@ -100,12 +103,21 @@ class PlotStack(QWidget):
         self.redraw(labels)
 
     def take(self, frame: Frame) -> None:
-        """A newer frame from somebody who pulls himself: drawn if the stack can be seen, else kept for later."""
+        """A newer frame from somebody who pulls himself: drawn if the stack can be seen, else kept for later.
+
+        Over hours a pixel stands for many samples: a frame that cannot move the picture by half a pixel, and brings no
+        event, waits for the next.
+        """
         self.frame = frame
-        if self.isVisible():
-            self.redraw()
-        else:
+        if not self.isVisible():
             self._follow_window()
+        elif (abs(frame.now - self._drawn_now) >= min(self._pixel_s() / 2, _STALE_S)
+              or len(frame.events) != self._drawn_events):
+            self.redraw()
+
+    def _pixel_s(self) -> float:
+        """Seconds that one pixel of the plots stands for."""
+        return (self._end - self._start) / max(self.width() - sizes.left() - sizes.right() - sizes.legend(), 1)
 
     # -- what is in sight ----------------------------------------------------------------------------------------------
 
@@ -177,6 +189,7 @@ class PlotStack(QWidget):
         if self.width() <= sizes.left() + sizes.right() + sizes.legend():
             return
         self._follow_window()
+        self._drawn_now, self._drawn_events = self.frame.now, len(self.frame.events)
         start, end, pixels = self._start, self._end, self.width() - sizes.left() - sizes.right() - sizes.legend()
         ticks = time_ticks(start, end, max(2, pixels // 110))
         window = Window(start, end, max(pixels, 100), ticks)
