@@ -399,8 +399,8 @@ def test_marks_of_a_stored_session_are_edited_and_deleted(qtbot, page: SessionsP
     qtbot.waitUntil(lambda: getattr(workspace.database, "mark_changes", None) == [(5, MarkChange(mark, edited))])
     workspace.past[5] = replace(workspace.past[5], events=(edited,))
     marks.changed.emit(edited, None)
+    qtbot.waitUntil(lambda: workspace.database.mark_changes[-1] == (5, MarkChange(edited, None)))
     qtbot.waitUntil(lambda: [line.text() for line in marks.lines] == ["second"])
-    assert workspace.database.mark_changes[-1] == (5, MarkChange(edited, None))
 
 
 def test_a_session_without_marks_shows_no_list_of_them(qtbot, page: SessionsPage,
