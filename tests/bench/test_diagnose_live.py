@@ -73,3 +73,29 @@ def test_a_model_that_is_missing_is_said_in_words(tmp_path: Path) -> None:
                           capture_output=True, text=True, timeout=100)
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["what"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("hangs", "code"), [(True, 130), (False, 1)])
+def test_a_server_that_hangs_can_be_left_and_one_that_dies_is_a_failure(sample_model: Path, tmp_path: Path, hangs: bool,
+                                                                         code: int) -> None:
+    child = subprocess.Popen([*RUN, str(sample_model), "--requests", "100", "--data-dir", str(tmp_path), "--",
+                              "-t", "1", "-c", "2048"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "LANGUAGE": "en"})
+    until = time.monotonic() + 60
+    logs = DataPaths.at(tmp_path).logs
+    # Two, so that one has been answered: it is the end that counts then.
+    while sum(f.read_text("utf-8", "replace").count("processing task") for f in logs.glob("*.log")) < 2:
+        assert child.poll() is None, child.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    server = next(c for c in psutil.Process(child.pid).children(recursive=True) if "serve" in c.cmdline())
+    if hangs:
+        server.suspend()
+        child.send_signal(signal.SIGINT)
+    else:
+        server.kill()
+    out, _ = child.communicate(timeout=40)
+    assert child.returncode == code
+    assert hangs or "ended" in out
+    assert not server.is_running()

@@ -57,7 +57,8 @@ def diagnose(options: Globals, target: str | None, count: int, anyway: bool, fla
         document(answer.as_dict())
     else:
         _say(answer)
-    return 1 if not answer.figures.valid else 0
+    ended = any(conclusion.id == "ended" for conclusion in answer.conclusions)
+    return 1 if ended or not answer.figures.valid else 0
 
 
 def _progress(done: int, total: int, what: str) -> None:

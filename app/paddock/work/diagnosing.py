@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 REQUESTS = 10
 KIND = "diagnose"
+_END_S = 2.0
 _LOOK_S = 1.0
 """Loads are means over a span: so long the machine is looked at before the first request."""
 Progress = Callable[[int, int, str], object]
@@ -107,11 +108,14 @@ def diagnose_run(workspace: Workspace, run: Run, *, count: int = REQUESTS, progr
     with closing(readings), run.supervisor.client(120) as client:
         before = _before(run, readings, machine.load_1min, machine.logical_cores, cancelled)
         prompt = bench.prompt_of(client, run.recorder.parser.context_per_slot)
+        # Not afterwards: who cancels because the server hangs must not wait for one more answer of it.
+        props = client.props().data or {}
         rows = _rows(client, prompt, count, readings.read, progress, cancelled)
         after = _others(readings.read())
-        props = client.props().data or {}
     if cancelled():
         raise _cancelled()
+    if rows and rows[-1].state == FAILED:
+        run.join(_END_S)  # a broken connection is seen before the process is known to be gone
     answer = _answer(run, before, after, rows, len(prompt), _told(props))
     _keep(workspace, run, answer)
     return answer
