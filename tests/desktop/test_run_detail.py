@@ -309,6 +309,16 @@ def test_the_pane_reads_ten_times_a_second_only_while_it_is_asked_to(qtbot, monk
     pane.hide()
     assert closed.wait(20)
     assert not pane.fast.isChecked()
+    kept: list[Any] = []
+    run.keep_readings = kept.extend  # type: ignore[attr-defined]
+    assert not pane.offer.isHidden()
+    assert "readings of the cards" in pane.offer.words.full_text()
+    pane.offer.keep.click()
+    qtbot.waitUntil(lambda: pane.offer.words.full_text() == "Kept with the session.")
+    assert len(kept) >= 5
+    assert pane.offer.keep.isHidden()
+    pane.start(fake.busy_run())
+    assert pane.offer.isHidden()
 
 
 def test_without_a_process_there_is_nothing_to_look_at_closely(qtbot) -> None:

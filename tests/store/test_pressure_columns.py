@@ -69,3 +69,24 @@ def test_sessions_of_before_stay_readable(tmp_path: Path) -> None:
         series = database.series(1)
         assert series.last("cpu_pct") == 42.0
         assert math.isnan(series.last("run_queue"))
+
+
+def test_a_close_look_that_is_kept_refines_the_cards_and_leaves_the_rest_as_it_was(tmp_path: Path) -> None:
+    def read(t: float, load: float) -> Reading:
+        return Reading(1000.0 + t, 20.0, 1e9, 2e9, 0.0, 50.0, 5e8, (replace(CARD, utilisation_pct=load),))
+
+    with Database(tmp_path / "paddock.db") as database:
+        session, other = (database.start_session(SessionStart(("llama",))) for _ in range(2))
+        for t in (1.0, 2.0, 9.0):
+            for one in (session, other):
+                database.sample(one, replace(sample(t), generation_per_s=10.0 * t))
+        database.device_readings(session, 1000.0, [read(1.25, 80.0), read(1.5, 90.0), read(7.0, 70.0)])
+        series, plain = database.series(session), database.series(other)
+    t, load = series.view("CUDA0.utilisation_pct")
+    assert t.tolist() == [1.0, 1.25, 1.5, 2.0, 7.0, 9.0]
+    assert load.tolist() == [4.0, 80.0, 90.0, 4.0, 70.0, 4.0]
+    speeds = series.view("generation_per_s")[1].tolist()
+    assert speeds[:4] == [10.0, 10.0, 10.0, 20.0], "what the server said holds until it is asked again"
+    assert math.isnan(speeds[4])
+    assert series.view("model_cached")[1].tolist()[:4] == [0.75] * 4
+    assert plain.view("generation_per_s")[0].tolist() == [1.0, 2.0, 9.0]

@@ -264,6 +264,12 @@ class Database:
 
         self._do(work)
 
+    def device_readings(self, session_id: int, t0: float, readings: Iterable[Reading]) -> None:
+        """What was read of the cards besides the samples: a close look that is kept. `t0`: monotonic, the session's 0.
+        Committed when this returns."""
+        rows = [self._device_row(session_id, round(r.t - t0, 3), d) for r in readings for d in r.devices]
+        self._wait_for(lambda c: c.executemany(_INSERT_DEVICE, rows))
+
     @staticmethod
     def _device_row(session_id: int, t: float, device: DeviceReading) -> tuple[Any, ...]:
         throttle = None if device.throttle is None else ",".join(device.throttle)

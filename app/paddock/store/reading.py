@@ -110,16 +110,18 @@ HELD_S = 2.5
 
 
 def series(connection: sqlite3.Connection, session_id: int) -> Series:
-    names, table = _table(connection, "system_sample", session_id, "1")
-    t = table[:, names.index("t")]
+    names, polled = _table(connection, "system_sample", session_id, "1")
+    polled_t = polled[:, names.index("t")]
+    t = _moments(connection, session_id, polled_t)
+    table = polled if t is polled_t else _carried(t, polled_t, polled)
     columns: dict[str, Floats] = {}
     machine = [n for n in names if n.endswith(("_bytes", "_pct", "_bytes_per_s")) or n in _MACHINE]
     for name in names:
         if name not in (*machine, "t", "answered", "sleeping"):
             columns[name] = table[:, names.index(name)]
-    told = ~np.isnan(table[:, [names.index(n) for n in machine]]).all(axis=1)
+    told = ~np.isnan(polled[:, [names.index(n) for n in machine]]).all(axis=1)
     for name in machine:
-        columns[name] = _held(t, t[told], table[told, names.index(name)], HELD_S)
+        columns[name] = _held(t, polled_t[told], polled[told, names.index(name)], HELD_S)
     devices = connection.execute("SELECT DISTINCT device FROM device_sample WHERE session_id = ?", (session_id,))
     for (device,) in devices.fetchall():
         of, rows = _table(connection, "device_sample", session_id, "device = ?", device)
@@ -143,6 +145,20 @@ def series(connection: sqlite3.Connection, session_id: int) -> Series:
         if r.prompt_per_s is not None and r.t_first_token is not None:
             out.fill("prompt_per_s", r.t_start, r.t_first_token, r.prompt_per_s)
     return out
+
+
+def _moments(connection: sqlite3.Connection, session_id: int, polled: Floats) -> Floats:
+    """The time axis: when the server was polled, and when its cards were read besides (a close look that was kept)."""
+    rows = connection.execute("SELECT DISTINCT t FROM device_sample WHERE session_id = ?", (session_id,)).fetchall()
+    more = np.setdiff1d(np.array([row[0] for row in rows], np.float64), polled)
+    return np.union1d(polled, more) if len(more) and len(polled) else polled
+
+
+def _carried(t: Floats, at: Floats, rows: Floats) -> Floats:
+    """For every t the newest of `rows` ([moments, columns], taken at `at`) not older than `HELD_S`, else NaN."""
+    newest = np.searchsorted(at, t, "right") - 1
+    known = (newest >= 0) & (t - at[newest] <= HELD_S)
+    return np.where(known[:, None], rows[newest], np.nan)
 
 
 def _answers_texts(connection: sqlite3.Connection, session_id: int) -> bool:

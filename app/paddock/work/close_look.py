@@ -1,10 +1,12 @@
-"""Readings of the machine ten times a second, while somebody looks closely. They are not kept with the session."""
+"""Readings of the machine ten times a second, while somebody looks closely. Kept with the session where one asks."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,8 @@ class CloseLook:
         self._thread = threading.Thread(target=self._run, name="close-look", daemon=True)
         self.series = Series(_KEPT)
         self.latest: Reading | None = None
+        self.readings: deque[Reading] = deque(maxlen=_KEPT)
+        """All of them, the newest last, without the host's pressure; to be read when it has stopped."""
 
     def start(self) -> None:
         self._thread.start()
@@ -50,6 +54,7 @@ class CloseLook:
         try:
             while not self._over.is_set():
                 self.latest = readings.read()
+                self.readings.append(replace(self.latest, pressure=None))
                 self.series.append(time.monotonic() - begin, reading_columns(self.latest))
                 # Absolute: a reading that took long does not shift the ones after it.
                 due = max(due + EVERY_S, time.monotonic())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +20,7 @@ from paddock.work.model import Preview
 from paddock.work.trying import Answer, Question
 
 if TYPE_CHECKING:
+    from paddock.hardware import Reading
     from paddock.session import Recorder, Sampler
     from paddock.session.detectors import DetectorWatch, Finding
     from paddock.store import Database
@@ -146,6 +147,10 @@ class Run:
     def stop(self) -> None:
         """Ask the server to stop; returns at once; idempotent."""
         self.supervisor.stop()
+
+    def keep_readings(self, readings: Sequence[Reading]) -> None:
+        """Store what a close look has read of the cards with the session. Blocks a moment. AppError when closed."""
+        self._database.device_readings(self.session_id, self.recorder.t0, readings)
 
     def load_model(self, model_id: str) -> None:
         """Have the router load a model; it shows in `models` a moment later. Blocks a moment. AppError if refused."""

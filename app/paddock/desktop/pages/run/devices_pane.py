@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QFrame, QGridLayout, QSiz
 from paddock.desktop import bridge
 from paddock.desktop.pages.run.devices_model import DeviceShown, devices_of, jump_words
 from paddock.desktop.pages.run.devices_spark import Spark
-from paddock.desktop.parts.basic import Label, column, row
+from paddock.desktop.parts.basic import Label, button, column, row
 from paddock.desktop.parts.memory import MemoryBar
 from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.plots import ink
@@ -22,7 +22,7 @@ from paddock.desktop.tr import tr
 from paddock.hardware.model import Reading
 from paddock.hardware.readings import Explained, explain
 from paddock.session.detectors.jumps import jumps_of
-from paddock.units import missing, number_text
+from paddock.units import missing, number_text, seconds_text
 from paddock.work.close_look import CloseLook
 
 _FAST_MS = 100
@@ -118,6 +118,42 @@ class DeviceBlock(QWidget):
         self.untold.setVisible(bool(device.untold))
 
 
+class KeepOffer(QWidget):
+    """After a close look: how much was read, and a button that stores it with the session. Hidden without any."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._run: Any = None
+        self._readings: list[Reading] = []
+        self.words = Label("", "note", "text2", wrap=True)
+        self.keep = button(tr("Keep them"), "save", self._keep, small=True,
+                           name=tr("Keep these readings with the session"))
+        line = row(self.words, self.keep, gap=8)
+        line.setStretch(0, 1)
+        self.setLayout(line)
+        self.hide()
+
+    def show_readings(self, run: Any, readings: list[Reading]) -> None:
+        """Offer them, where there is a card to have been read."""
+        self._run = run
+        self._readings = [one for one in readings
+                          if not all(missing(d.used_bytes) and missing(d.utilisation_pct) for d in one.devices)]
+        self.setVisible(bool(self._readings))
+        self.keep.show()
+        if self._readings:
+            seconds = self._readings[-1].t - self._readings[0].t
+            self.words.setText(tr("{count} reading of the cards in {time}.",
+                                  plural="{count} readings of the cards in {time}.", count=len(self._readings),
+                                  time=seconds_text(seconds)))
+
+    def _keep(self) -> None:
+        run, readings, self._readings = self._run, self._readings, []
+        self.keep.hide()
+        self.words.setText(tr("Keeping them…"))
+        bridge.run(lambda: run.keep_readings(readings), lambda _: self.words.setText(tr("Kept with the session.")),
+                   lambda error: self.words.setText(str(error.what)), self, name="keep readings")
+
+
 class DevicesPane(QFrame):
     """`start` for a run, then `show_run` twice a second; ten times a second by itself when the person asks for it."""
 
@@ -128,17 +164,19 @@ class DevicesPane(QFrame):
         self._why: Explained | None = None
         self.blocks: list[DeviceBlock] = []
         self.fast = QCheckBox(tr("10 readings a second"))
-        self.fast.setToolTip(tr("Reads the cards ten times a second while this is in sight. These are not kept."))
+        self.fast.setToolTip(tr("Reads the cards ten times a second while this is in sight. Afterwards you may keep "
+                                "the readings with the session."))
         self.fast.toggled.connect(self._fast_toggled)
         self.spark = Spark()
         self.spark.hide()
+        self.offer = KeepOffer()
         self.note = Label(tr("No reading yet."), "note", "text2", wrap=True)
         self.jumps_title = Label(tr("Steps of memory"), weight=600)
         self.jumps = Label("", "note", "text2", wrap=True)
         self._list = column(gap=12)
         inner = QWidget()
-        inner.setLayout(column(self.fast, self.spark, self.note, self._list, self.jumps_title, self.jumps, None, gap=8,
-                               margins=(12, 4, 12, 8)))
+        inner.setLayout(column(self.fast, self.spark, self.offer, self.note, self._list, self.jumps_title, self.jumps,
+                               None, gap=8, margins=(12, 4, 12, 8)))
         self.setLayout(column(scrolling(inner, tr("Devices")), gap=0))
         self._timer = QTimer(self)
         self._timer.setInterval(_FAST_MS)
@@ -147,10 +185,11 @@ class DevicesPane(QFrame):
 
     def start(self, run: Any) -> None:
         """Another run: its own readings."""
+        self.fast.setChecked(False)
         self._run, self._why = run, None
+        self.offer.hide()
         machine = run.preview.machine
         bridge.run(lambda: explain(machine), partial(self._explained, run), None, self, name="why readings are missing")
-        self.fast.setChecked(False)
         self.fast.setEnabled(run.pid is not None)
 
     def _explained(self, run: Any, why: Explained) -> None:
@@ -190,6 +229,7 @@ class DevicesPane(QFrame):
         if not on or self._run is None:
             return
         run = self._run
+        self.offer.hide()
         model = run.preview.model
         files = [shard.path for shard in model.shards] if model is not None else []
         self._look = CloseLook(run.preview.machine, lambda: [run.pid] if run.pid else [], files)
@@ -213,6 +253,7 @@ class DevicesPane(QFrame):
         self.spark.hide()
         if look is not None:
             look.stop()
+            self.offer.show_readings(self._run, list(look.readings))
 
     def hideEvent(self, event: QHideEvent) -> None:
         self.fast.setChecked(False)
