@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+
+from waiting import waited
 
 from paddock.engine import Engine
 from paddock.launch import Plan
@@ -14,9 +15,7 @@ _ENDS = (State.FAILED, State.CRASHED, State.STOPPED)
 
 
 def wait_until(run: Run, *states: State) -> State:
-    deadline = time.monotonic() + 60
-    while run.state not in states and time.monotonic() < deadline:
-        time.sleep(0.05)
+    waited(lambda: run.state in states)
     return run.state
 
 

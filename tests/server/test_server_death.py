@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 from serverkit import FAKE, Kit, environment, gone_within, owner, session_of
+from waiting import waited
 
 from paddock.server import ServerSpec, State, Supervisor
 from paddock.server.life import Timing
@@ -218,10 +218,7 @@ def test_the_warden_alone_is_enough(kit: Kit) -> None:
     process = subprocess.Popen(argv, stdin=read, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                start_new_session=True, env=environment())
     os.close(read)
-    end = time.monotonic() + 10
-    while not child.system.others_live(process.pid) or not _healthy(number):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    assert waited(lambda: child.system.others_live(process.pid) and _healthy(number), 20)
     assert psutil.Process(process.pid).cmdline()[0] == sys.executable
     os.close(write)
     assert process.wait(2) == -signal.SIGKILL

@@ -8,13 +8,13 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from serverkit import FAKE, QUICK, Kit, Recorder, environment, fake_argv
+from serverkit import FAKE, QUICK, Kit, Recorder, environment, fake_argv, gone_within
+from waiting import waited
 
 from paddock.server import ServerSpec, State, Supervisor, leftovers
 from paddock.server.port import free_port
@@ -114,10 +114,7 @@ def test_a_leftover_can_be_stopped_whatever_it_does(folder: Path) -> None:
     (found,) = leftovers(folder / "run")
     assert found.stop(0.2, 0.2)
     assert birth(pid) is None
-    end = time.monotonic() + 2
-    while birth(int((folder / "pids").read_text())) is not None:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    assert gone_within(int((folder / "pids").read_text()), 20)
     assert leftovers(folder / "run") == []
     assert found.stop()
 
@@ -186,8 +183,7 @@ def test_attaching_to_what_is_gone_fails_in_words(folder: Path, kit: Kit) -> Non
     pid = orphan(folder)
     (found,) = leftovers(folder / "run")
     os.kill(pid, signal.SIGKILL)
-    while birth(pid) is not None:
-        time.sleep(0.01)
+    assert gone_within(pid, 20)
     recorder = Recorder()
     supervisor = Supervisor.attach(found.record, listener=recorder, timing=QUICK)
     kit.made.append(supervisor)
@@ -259,10 +255,6 @@ def test_a_log_file_that_outgrows_its_cap_is_emptied_while_it_keeps_serving(kit:
     supervisor, recorder = kit.ready("--flood", "20000", keep_serving=True, log_path=log, log_cap_bytes=100_000)
     recorder.wait_for_line("flood 0020000")
     with supervisor.client() as client:
-        end = time.monotonic() + 10
-        while log.stat().st_size > 100_000:
-            assert time.monotonic() < end
-            client.health()
-            time.sleep(0.05)
+        assert waited(lambda: client.health().ok and log.stat().st_size <= 100_000, 20)
         assert client.completion("a", n_predict=1).ok
     recorder.wait_for_line("stop processing")

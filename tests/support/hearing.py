@@ -1,11 +1,15 @@
-"""A listener of runs that can be waited for."""
+"""Waiting for what a run does."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 
 from paddock.server import State
 from paddock.server.model import Diagnosis
+from paddock.work import Run
+from paddock.work.watching import Watched
 
 
 class Heard:
@@ -20,3 +24,11 @@ class Heard:
             self.ready.set()
 
     def on_diagnosis(self, _run: object, _diagnosis: Diagnosis) -> None: ...
+
+
+def wait(run: Run | Watched, seen: Callable[[], object]) -> None:
+    """Until it is so; fails when the server ends, or after a minute."""
+    until = time.monotonic() + 60
+    while not seen():
+        assert not run.join(0.05)
+        assert time.monotonic() < until

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from waiting import waited
 
 from paddock.server import Exit, LogLine, ServerSpec, State, Supervisor
 from paddock.server.life import Timing
@@ -114,12 +115,7 @@ class Kit:
 
 
 def gone_within(pid: int, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if birth(pid) is None:
-            return True
-        time.sleep(0.02)
-    return birth(pid) is None
+    return waited(lambda: birth(pid) is None, seconds)
 
 
 def session_of(leader: int) -> list[psutil.Process]:

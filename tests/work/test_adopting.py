@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hearing import Heard
+from waiting import waited
 
 from paddock.paths import DataPaths
 from paddock.server import ServerSpec
@@ -33,9 +33,7 @@ def left(tmp_path: Path) -> Iterator[ServerSpec]:
                       record_path=DataPaths.at(tmp_path / "data").runtime / "one.json")
     with log.open("ab") as file, subprocess.Popen(argv, stdout=file, stderr=file) as child:
         client = Client.of(spec)
-        until = time.monotonic() + 20
-        while not client.health().ok and time.monotonic() < until:
-            time.sleep(0.05)
+        assert waited(lambda: client.health().ok, 20)
         for _ in range(3):
             client.completion("one two", n_predict=2)
         client.close()

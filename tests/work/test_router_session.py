@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 import tinymodel
-from hearing import Heard
+from hearing import Heard, wait
 
 from paddock.errors import AppError
 from paddock.launch import Plan
 from paddock.server import LogLine, State
 from paddock.server.router import RouterModel
-from paddock.work import Run, Workspace
+from paddock.work import Workspace
 from paddock.work.child_failures import why_failed
-
-
-def wait(run: Run, seen: Callable[[], object]) -> None:
-    """Until it is so; fails when the server ends, or after a minute."""
-    until = time.monotonic() + 60
-    while not seen():
-        assert not run.join(0.05)
-        assert time.monotonic() < until
 
 
 def test_why_a_model_could_not_be_loaded_is_told_and_the_router_serves_on(tmp_path: Path) -> None:

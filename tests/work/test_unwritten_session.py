@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
 import tinymodel
-from hearing import Heard
+from hearing import Heard, wait
 
 from paddock.launch import Plan
 from paddock.store import schema
@@ -27,10 +26,7 @@ def test_the_end_of_a_session_that_cannot_be_written_is_an_end(tmp_path: Path, m
         run = workspace.launch(plan.with_("port", 0), listener=heard, anyway=True)
         assert heard.ready.wait(60)
         other.execute("BEGIN IMMEDIATE")
-        until = time.monotonic() + 30
-        while not any(e.data.get("id") == "database.unwritten" for e in run.recorder.snapshot().events):
-            assert not run.join(0.05)
-            assert time.monotonic() < until
+        wait(run, lambda: any(e.data.get("id") == "database.unwritten" for e in run.recorder.snapshot().events))
         run.stop()
         assert run.join(20)
         assert run.state.value == "stopped"
