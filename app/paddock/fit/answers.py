@@ -20,7 +20,8 @@ def answer(request: Mapping[str, Any], model: ModelFile, plan: Plan, draft: Mode
 
     request: {"id", "devices": [{"name", "kind", "total", "free", "integrated"?}…]}, bytes; one named Host, or of kind
     host or cpu, stands for the RAM, which is not judged where it is left out; "rules": an engine's build. The figures
-    are those of llama.cpp's dry run. Keys of the answer: see `as_answer`, and "id". AppError for rules that are no build.
+    are those of llama.cpp's dry run. Keys of the answer: see `as_answer`, and "id". AppError for rules that are no
+    build.
     """
     devices = request.get("devices", ())
     budgets = tuple(Budget(d["name"], d["kind"], d.get("total"), d.get("free"), bool(d.get("integrated", False)))
