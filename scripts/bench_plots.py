@@ -249,8 +249,10 @@ def main() -> int:
     print(__doc__)
     from PySide6.QtWidgets import QApplication
 
+    from paddock.desktop.app import keep_responsive
     from paddock.desktop.theme import theme
 
+    keep_responsive()
     app = QApplication(["bench"])
     theme().use("light")
     with tempfile.TemporaryDirectory() as folder:

@@ -550,3 +550,16 @@ def test_while_the_first_request_runs_it_is_not_said_that_there_was_none() -> No
     sample = Sample(0.0, math.nan, math.nan, math.nan, 1, 0, math.nan, (slot,), None, True)
     assert prompt(sample, None).note == "the first one is under way"
     assert prompt(replace(sample, slots=()), None).note == "no request yet"
+
+
+def test_a_flood_is_shown_as_far_as_it_can_be_taken_and_the_rest_is_counted(page: RunPage) -> None:
+    lines = LogLines()
+    lines.add([LogLine(0.0, "a", "I", 1), LogLine(0.0, "b", "I", 2)])
+    lines.add([LogLine(0.0, "c", "W", 10), LogLine(0.0, "d", "I", 11)])
+    assert (len(lines), lines.missed, lines.last) == (4, 7, 11)
+    assert [lines.row_of(n) for n in (2, 5, 10, 11)] == [1, None, 2, 3]
+    lines.filter(2, "")
+    assert [lines.line(i).number for i in range(len(lines))] == [10]
+    page.body.log.view.lines.missed = 7
+    page.body.log.say_count(1300)
+    assert "7 only in the file" in page.body.log._count.full_text()

@@ -36,7 +36,7 @@ class LogLines:
         self._shown: list[int] = []
         """Numbers of the lines that pass, rising; unused while nothing is filtered."""
         self._least, self._needle = 0, ""
-        self.warnings = 0
+        self.warnings = self.missed = 0
         self.last = 0
         """Number of the newest line that was taken in."""
 
@@ -45,9 +45,10 @@ class LogLines:
         return bool(self._least or self._needle)
 
     def add(self, lines: Sequence[LogLine]) -> None:
-        """The next lines in order; their numbers rise by one from line to line."""
+        """The next lines in order; numbers that are left out were too many to take and are only in the file."""
         if not lines:
             return
+        self.missed += max(0, lines[0].number - self.last - 1)
         self._lines.extend(lines)
         self.last = lines[-1].number
         self.warnings += sum(1 for line in lines if line.level in ("W", "E"))
@@ -69,7 +70,7 @@ class LogLines:
         return self._needle
 
     def clear(self) -> None:
-        self._lines, self._shown, self.warnings, self.last = [], [], 0, 0
+        self._lines, self._shown, self.warnings, self.last, self.missed = [], [], 0, 0, 0
 
     def __len__(self) -> int:
         return len(self._shown) if self.filtered else len(self._lines)

@@ -30,7 +30,7 @@ class LogPane(QWidget):
         super().__init__(parent)
         self.view = LogView()
         self._path: Path | None = None
-        self._said = (-1, -1, False)
+        self._said = (-1, -1, False, 0)
         self._watched = False
         self._fold = tool_button("chevron-down", tr("Fold the log"), self._toggle)
         self._title = Label(tr("Log"), weight=600)
@@ -89,13 +89,15 @@ class LogPane(QWidget):
             self._count.setText(tr("A server that Paddock did not start keeps its log to itself."))
             return
         lines = self.view.lines
-        said = (total, lines.warnings, lines.filtered)
+        said = (total, lines.warnings, lines.filtered, lines.missed)
         if said == self._said:
             return
         self._said = said
         words = tr("{count} line", plural="{count} lines", count=total)
         if total >= 1000:
             words = tr("{lines} lines", lines=count_text(total))
+        if lines.missed:
+            words += ", " + tr("{lines} only in the file", lines=count_text(lines.missed))
         if lines.warnings:
             words += ", " + tr("{count} warning", plural="{count} warnings", count=lines.warnings)
         if total > KEPT:

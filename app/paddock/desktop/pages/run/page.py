@@ -34,6 +34,8 @@ from paddock.units import percent_text
 if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
+_LOG_BATCH = 4000
+"""Lines taken at one pull. What comes faster than ten times that a second is only in the file, and the pane says so."""
 _LABEL_EVERY = 5
 """Of the plots' pulls: figures, requests and counts change at 2 Hz."""
 _COMPACT_WIDTH, _COMPACT_HEIGHT = 1000, 560
@@ -300,7 +302,7 @@ class RunPage(QFrame):
         snapshot = source.snapshot
         log = self.body.log
         if snapshot.log_last > log.last:
-            log.add(source.run.recorder.log(log.last))
+            log.add(source.run.recorder.log(log.last, _LOG_BATCH))
         self._pulls += 1
         if not labels and self._pulls % _LABEL_EVERY:
             return
