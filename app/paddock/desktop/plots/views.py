@@ -233,6 +233,7 @@ class MemoryPlot(Plot):
         self._peak = pg.ScatterPlotItem(size=8, symbol="d")
         self._peak.setZValue(10)
         self.add(self._peak)
+        self._peak_at: tuple[float, float] | None = None
         self._top = 0.0
 
     def configure(self, setup: Setup) -> None:
@@ -268,13 +269,13 @@ class MemoryPlot(Plot):
         self._predicted.setPen(ink.pen(ink.role("text"), ink.DOTS))
 
     def draw(self, frame: Frame, window: Window) -> None:
-        highs = []
+        highs, shares = [], {}
         for name, curve in self._used.items():
             highs.append(self._feed(curve, frame, f"{name}.used_bytes", window, 1 / GIB))
-            self._fill(self._share[name], frame, f"{name}.process_bytes", window)
+            shares[name] = self._fill(self._share[name], frame, f"{name}.process_bytes", window)
         highs.append(self._feed(self._ram, frame, "process_rss_bytes", window, 1 / GIB))
         if self._main == "Host":
-            self._fill(self._ram_area, frame, "process_rss_bytes", window)
+            shares["Host"] = self._fill(self._ram_area, frame, "process_rss_bytes", window)
         predicted = self._setup.predicted_bytes.get(self._main)
         _set_level(self._predicted, predicted / GIB if predicted else None)
         highs.append(predicted / GIB if predicted else math.nan)
@@ -282,26 +283,26 @@ class MemoryPlot(Plot):
         self.set_range(window.start, window.end, self._top, ticks=window.ticks)
         nothing = all(math.isnan(h) for h in highs[:-1])
         self.set_note(str(Text("No reading of memory yet.")) if nothing else "")
-        self._mark_peak(frame, window)
+        if not self._mark_peak(*shares[self._main]):
+            self._mark_peak(*frame.cut(f"{self._main}.used_bytes", window.start, window.end, window.points))
 
-    def _mark_peak(self, frame: Frame, window: Window) -> None:
-        """Where in sight the model held most on its main device; what the card held where nobody tells the share."""
-        main = self._main
-        names = ("process_rss_bytes",) if main == "Host" else (f"{main}.process_bytes", f"{main}.used_bytes")
-        for name in names:
-            x, y = frame.cut(name, window.start, window.end, window.points)
-            if len(y) and not np.isnan(y).all():
-                at = int(np.nanargmax(y))
-                size = float(y[at]) / GIB
-                self._peak.setData([float(x[at])], [size])
-                self.set_remark(str(Text("peak {size} GiB", size=number_text(size, 1 if size >= 10 else 2))))
-                return
-        self._peak.setData([], [])
-        self.set_remark("")
+    def _mark_peak(self, t: Floats, held: Floats) -> bool:
+        """Where in sight the main device held most, bytes: the model's share, or all of it where nobody tells that.
+        False, and no mark, where nothing is known."""
+        known = bool(len(held)) and not bool(np.isnan(held).all())
+        at = int(np.nanargmax(held)) if known else 0
+        found = (float(t[at]), float(held[at]) / GIB) if known else None
+        if found != self._peak_at:
+            self._peak_at = found
+            self._peak.setData(*(([found[0]], [found[1]]) if found is not None else ([], [])))
+            size = number_text(found[1], 1 if found[1] >= 10 else 2) if found is not None else ""
+            self.set_remark(str(Text("peak {size} GiB", size=size)) if found is not None else "")
+        return known
 
-    def _fill(self, area: Area, frame: Frame, name: str, window: Window) -> None:
+    def _fill(self, area: Area, frame: Frame, name: str, window: Window) -> tuple[Floats, Floats]:
         x, y = frame.cut(name, window.start, window.end, window.points)
         area.set_data(x, np.zeros_like(y), y / GIB)
+        return x, y
 
     def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
         def gib(name: str) -> str:
