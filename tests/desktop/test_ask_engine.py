@@ -74,7 +74,7 @@ def test_both_sides_stand_beside_each_other_and_the_fit_can_be_taken(qtbot, dial
     assert cells(dialog)[1:] == [["CUDA0", "weights", "900", "900", "0"], ["", "KV cache", "64", "64", "0"],
                                  ["", "compute", "40", "43", "−3"], ["Host", "weights", "100", "100", "0"]]
     assert "differ" in dialog.agreement.text()
-    assert "--ctx-size 4096 (now 65536), --n-gpu-layers 12 (now not set)" in dialog.change.text()
+    assert "--ctx-size 4096 (now 65536), --n-gpu-layers 12 (now not set)" in dialog.change.full_text()
     before = planned.plan
     dialog.take.click()
     assert planned.plan == before.with_("ctx-size", "4096").with_("n-gpu-layers", "12")
@@ -84,7 +84,7 @@ def test_where_nothing_would_change_there_is_nothing_to_take(qtbot, dialog: AskD
     engine.changes = ()
     engine.may.set()
     qtbot.waitUntil(lambda: dialog.answer is not None)
-    assert dialog.change.text() == "--fit would change nothing."
+    assert dialog.change.full_text() == "--fit would change nothing."
     assert not dialog.take.isVisible()
     dialog.close_button.click()
 

@@ -319,6 +319,8 @@ def test_the_pane_reads_ten_times_a_second_only_while_it_is_asked_to(qtbot, monk
     assert pane.offer.keep.isHidden()
     pane.start(fake.busy_run())
     assert pane.offer.isHidden()
+    pane.offer.show_readings(fake.FakeRun(session_id=None), kept)  # type: ignore[arg-type]
+    assert pane.offer.isHidden()
 
 
 def test_without_a_process_there_is_nothing_to_look_at_closely(qtbot) -> None:

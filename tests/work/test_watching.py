@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import tinymodel
 from real_engine import post
 
 from paddock.errors import AppError
+from paddock.hardware.model import DeviceReading, Reading
 from paddock.server import Diagnosis, State
 from paddock.work import Workspace
 from paddock.work.conditions import free_port
@@ -62,6 +64,22 @@ def test_nobody_there_and_a_missing_key_are_told_apart(tmp_path: Path, address: 
     with pytest.raises(AppError, match="No llama"):
         workspace.watch("http://127.0.0.1:9")
     workspace.close()
+
+
+def test_readings_of_a_watched_server_are_kept_where_it_is_recorded(tmp_path: Path, address: str) -> None:
+    card = DeviceReading("CUDA0", 1e9, 2e9, *[math.nan] * 9, ())
+    machine = [math.nan] * 6
+    workspace = Workspace(tmp_path / "data")
+    try:
+        recorded, seen = (workspace.watch(address, "hush", record=record) for record in (True, False))
+        readings = [Reading(recorded.recorder.t0 + 1.5, *machine, (card,))]
+        recorded.keep_readings(readings)
+        _, rows = workspace.query(f"SELECT t FROM device_sample WHERE session_id = {recorded.session_id} AND t = 1.5")
+        assert rows == [(1.5,)]
+        with pytest.raises(AppError, match="not recorded"):
+            seen.keep_readings(readings)
+    finally:
+        workspace.close()
 
 
 def test_a_server_that_falls_silent_is_said_to_and_watched_on(

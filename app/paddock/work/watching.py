@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +29,7 @@ from paddock.work.observing import expectation_of
 from paddock.work.starting import batching_of
 
 if TYPE_CHECKING:
+    from paddock.hardware.model import Reading
     from paddock.server.client import Answer
     from paddock.session.detectors import Finding
     from paddock.session.sampler import ServerClient
@@ -167,6 +169,12 @@ class Watched:
         return Progress(None, time.monotonic() - self.started)
 
     # -- what it does
+
+    def keep_readings(self, readings: Sequence[Reading]) -> None:
+        """Store what a close look has read with the session. AppError where this server is not recorded."""
+        if self._database is None or self.session_id is None:
+            raise AppError(Text("This server is watched, not recorded: there is no session to keep them with."))
+        self._database.device_readings(self.session_id, self.recorder.t0, readings)
 
     def stop(self) -> None:
         """End the watching, the server goes on; returns at once."""

@@ -134,11 +134,11 @@ class KeepOffer(QWidget):
         self.hide()
 
     def show_readings(self, run: Any, readings: list[Reading]) -> None:
-        """Offer them, where there is a card to have been read."""
+        """Offer them, where there is a card to have been read and a session to keep them with."""
         self._run = run
         self._readings = [one for one in readings
                           if not all(missing(d.used_bytes) and missing(d.utilisation_pct) for d in one.devices)]
-        self.setVisible(bool(self._readings))
+        self.setVisible(bool(self._readings) and run.session_id is not None)
         self.keep.show()
         if self._readings:
             seconds = self._readings[-1].t - self._readings[0].t
