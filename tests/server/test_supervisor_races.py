@@ -88,3 +88,23 @@ def test_the_death_signal_alone_is_enough() -> None:
     process.kill()
     process.communicate()
     assert gone_within(server, 2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_of_our_own_ends_the_server_and_is_told(kit: Kit) -> None:
+    """A listener that raises must not leave a run that neither runs nor ends."""
+    supervisor, recorder = kit.make()
+    pids: list[int] = []
+
+    def fail_once(state: State) -> None:
+        if state is State.READY and not pids:
+            pids.append(supervisor.pid or 0)
+            raise RuntimeError("an error of ours")
+
+    recorder.act = fail_once
+    supervisor.start()
+    assert recorder.wait_for(State.CRASHED) is State.CRASHED
+    assert recorder.exits[-1] is not None
+    assert "supervision itself failed" in str(recorder.exits[-1].reason)
+    assert supervisor.join(10)
+    assert gone_within(pids[0], 5)

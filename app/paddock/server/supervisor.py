@@ -179,9 +179,8 @@ class Supervisor:
                     return
         finally:
             if self._board.state not in _OVER:  # an error of ours: the thread's end takes the server along
-                self._board.exit = Exit(None, Text("The supervision itself failed."))
-                self._board.state = State.CRASHED
                 self._busy = False
+                self._change(State.CRASHED, Exit(None, Text("The supervision itself failed.")))
 
     def _live(self) -> None:
         self._book.begin()
