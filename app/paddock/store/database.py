@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import queue
 import sqlite3
 import threading
@@ -20,6 +18,23 @@ from paddock.session.model import Event, MarkChange, Request, Sample, SlotSample
 from paddock.session.proxy import Exchange
 from paddock.session.series import Series
 from paddock.store import keeping, marks, reading
+from paddock.store.columns import (
+    DEVICE,
+    EXCHANGE,
+    INSERT_DEVICE,
+    INSERT_EXCHANGE,
+    INSERT_REQUEST,
+    INSERT_SAMPLE,
+    INSERT_SLOT,
+    PRESSURE,
+    READING,
+    REQUEST,
+    SAMPLE,
+    SLOT,
+    as_stored,
+    insert,
+    to_json,
+)
 from paddock.store.planform import plan_table
 from paddock.store.rows import SessionDetail, SessionRow, SessionStart, now_utc
 from paddock.store.schema import connect_read_only, open_database
@@ -30,70 +45,6 @@ _COMMIT_S = 1.0
 _KEEP_UNWRITTEN = 50_000
 Work = Callable[[sqlite3.Connection], Any]
 _Item = tuple[Work, Future[Any] | None]
-
-_REQUEST = ("number", "task", "slot", "t_start", "t_end", "t_first_token", "prompt_tokens", "cached_tokens",
-            "evaluated_tokens", "generated_tokens", "prompt_per_s", "generation_per_s", "ttft_s", "draft_tokens",
-            "accepted_tokens", "context_used", "truncated", "is_child", "status", "source", "error", "exchange",
-            "image_ms")
-_SAMPLE = ("generation_per_s", "prompt_per_s", "context_used", "requests_processing", "requests_waiting", "acceptance")
-_READING = ("cpu_pct", "ram_used_bytes", "ram_available_bytes", "swap_used_bytes", "process_cpu_pct",
-            "process_rss_bytes")
-_DEVICE = ("used_bytes", "free_bytes", "process_bytes", "utilisation_pct", "memory_utilisation_pct", "sm_clock_mhz",
-           "memory_clock_mhz", "power_w", "temperature_c", "pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s",
-           "shared_used_bytes", "pcie_generation", "pcie_width")
-_PRESSURE = ("steal_pct", "run_queue", "disk_read_bytes_per_s", "process_read_bytes_per_s", "process_faults_per_s",
-             "process_swap_bytes", "model_cached")
-_EXCHANGE = ("id", "start_utc", "t_start", "method", "path", "generates", "client", "user_agent", "model", "images",
-             "request_bytes", "response_bytes", "status", "first_byte_s", "first_token_s", "total_s", "client_wait_s",
-             "gap_median_s", "gap_p95_s", "gap_longest_s", "prompt_tokens", "cached_tokens", "evaluated_tokens",
-             "generated_tokens", "reasoning_chunks", "reused", "prompt_per_s", "generation_per_s", "draft_tokens",
-             "accepted_tokens", "slot", "finish", "outcome", "error")
-_SLOT = ("phase", "task", "context_used", "context_limit", "prompt_done", "generated", "generation_per_s",
-         "prompt_per_s")
-
-
-def _insert(table: str, columns: Sequence[str], verb: str = "INSERT OR REPLACE") -> str:
-    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
-_INSERT_REQUEST = _insert("request", ("session_id", *_REQUEST))
-_INSERT_SAMPLE = _insert("system_sample", ("session_id", "t", *_SAMPLE, "answered", "sleeping", *_READING, *_PRESSURE))
-_INSERT_DEVICE = _insert("device_sample", ("session_id", "t", "device", *_DEVICE, "throttle"))
-_INSERT_EXCHANGE = _insert("exchange", ("session_id", *_EXCHANGE, "settings"))
-_INSERT_SLOT = _insert("slot_sample", ("session_id", "t", "slot", *_SLOT))
-
-
-def _value(value: Any) -> Any:
-    """NaN is NULL; bytes of a foreign encoding in a text become question marks."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def to_json(value: Any) -> str | None:
-    """Plain values as JSON; what JSON has no form for becomes its text, NaN becomes null."""
-    def plain(one: Any) -> Any:
-        if isinstance(one, dict):
-            return {str(k): plain(v) for k, v in one.items()}
-        if isinstance(one, list | tuple | set | frozenset):
-            return [plain(v) for v in one]
-        if isinstance(one, float) and not math.isfinite(one):
-            return None
-        return one if isinstance(one, str | int | float | bool) or one is None else str(one)
-
-    if value is None:
-        return None
-    text = json.dumps(plain(value), ensure_ascii=False)
-    # Paths may hold bytes of a foreign encoding: escaped, they come back as they were.
-    return text if text.isascii() or _encodes(text) else json.dumps(plain(value))
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class Database:
@@ -221,8 +172,8 @@ class Database:
             "environment": to_json(masked_environment(start.environment)),
             "machine": to_json(start.machine), "estimate": to_json(start.estimate), "owner_pid": start.owner_pid,
             "owner_started": start.owner_started, "label": start.label}
-        sql = _insert("session", tuple(columns), "INSERT")
-        return int(self._wait_for(lambda c: c.execute(sql, tuple(map(_value, columns.values()))).lastrowid))
+        sql = insert("session", tuple(columns), "INSERT")
+        return int(self._wait_for(lambda c: c.execute(sql, tuple(map(as_stored, columns.values()))).lastrowid))
 
     def state(self, session_id: int, state: str) -> None:
         """The server's state changed while the session goes on."""
@@ -249,18 +200,18 @@ class Database:
             fresh = None
         elif fresh is not None:
             self._last_reading[session_id] = fresh.t
-        machine = [_value(getattr(fresh, name)) if fresh else None for name in _READING]
+        machine = [as_stored(getattr(fresh, name)) if fresh else None for name in READING]
         pressure = fresh.pressure if fresh is not None else None
-        machine += [_value(getattr(pressure, name)) if pressure is not None else None for name in _PRESSURE]
-        row = (session_id, t, *(_value(getattr(sample, name)) for name in _SAMPLE), sample.answered, sample.sleeping,
+        machine += [as_stored(getattr(pressure, name)) if pressure is not None else None for name in PRESSURE]
+        row = (session_id, t, *(as_stored(getattr(sample, name)) for name in SAMPLE), sample.answered, sample.sleeping,
                *machine)
         devices = [self._device_row(session_id, t, d) for d in fresh.devices] if fresh else []
         slots = [r for s in sample.slots if (r := self._slot_row(session_id, t, s)) is not None]
 
         def work(c: sqlite3.Connection) -> None:
-            c.execute(_INSERT_SAMPLE, row)
-            c.executemany(_INSERT_DEVICE, devices)
-            c.executemany(_INSERT_SLOT, slots)
+            c.execute(INSERT_SAMPLE, row)
+            c.executemany(INSERT_DEVICE, devices)
+            c.executemany(INSERT_SLOT, slots)
 
         self._do(work)
 
@@ -268,15 +219,15 @@ class Database:
         """What was read of the cards besides the samples: a close look that is kept. `t0`: monotonic, the session's 0.
         Committed when this returns."""
         rows = [self._device_row(session_id, round(r.t - t0, 3), d) for r in readings for d in r.devices]
-        self._wait_for(lambda c: c.executemany(_INSERT_DEVICE, rows))
+        self._wait_for(lambda c: c.executemany(INSERT_DEVICE, rows))
 
     @staticmethod
     def _device_row(session_id: int, t: float, device: DeviceReading) -> tuple[Any, ...]:
         throttle = None if device.throttle is None else ",".join(device.throttle)
-        return (session_id, t, device.device, *(_value(getattr(device, name)) for name in _DEVICE), throttle)
+        return (session_id, t, device.device, *(as_stored(getattr(device, name)) for name in DEVICE), throttle)
 
     def _slot_row(self, session_id: int, t: float, slot: SlotSample) -> tuple[Any, ...] | None:
-        values = tuple(_value(getattr(slot, name)) for name in _SLOT)
+        values = tuple(as_stored(getattr(slot, name)) for name in SLOT)
         if self._last_slot.get((session_id, slot.id)) == values:
             return None
         self._last_slot[session_id, slot.id] = values
@@ -284,23 +235,23 @@ class Database:
 
     def request(self, session_id: int, request: Request) -> None:
         """Insert or replace by number."""
-        row = (session_id, *(_value(getattr(request, name)) for name in _REQUEST))
-        self._do(lambda c: c.execute(_INSERT_REQUEST, row))
+        row = (session_id, *(as_stored(getattr(request, name)) for name in REQUEST))
+        self._do(lambda c: c.execute(INSERT_REQUEST, row))
 
     def exchange(self, session_id: int, exchange: Exchange) -> None:
         """Insert or replace by id; its texts too, where it has them."""
-        row = (session_id, *(_value(getattr(exchange, name)) for name in _EXCHANGE), to_json(exchange.settings))
-        texts = (session_id, exchange.id, _value(exchange.request_text), _value(exchange.response_text))
+        row = (session_id, *(as_stored(getattr(exchange, name)) for name in EXCHANGE), to_json(exchange.settings))
+        texts = (session_id, exchange.id, as_stored(exchange.request_text), as_stored(exchange.response_text))
 
         def work(c: sqlite3.Connection) -> None:
-            c.execute(_INSERT_EXCHANGE, row)
+            c.execute(INSERT_EXCHANGE, row)
             if texts[2] is not None or texts[3] is not None:
                 c.execute("INSERT OR REPLACE INTO exchange_text VALUES (?, ?, ?, ?)", texts)
 
         self._do(work)
 
     def event(self, session_id: int, event: Event) -> None:
-        row = (session_id, event.t, event.kind, _value(event.text), to_json(event.data) if event.data else None)
+        row = (session_id, event.t, event.kind, as_stored(event.text), to_json(event.data) if event.data else None)
         self._do(lambda c: c.execute("INSERT INTO event (session_id, t, kind, text, data) VALUES (?, ?, ?, ?, ?)", row))
 
     def change_mark(self, session_id: int, change: MarkChange) -> None:
@@ -313,11 +264,11 @@ class Database:
 
     def note(self, session_id: int, note: str) -> None:
         """The person's words about it, in place of the last ones; committed when this returns. AppError: no such id."""
-        self._change(session_id, "note", _value(note.strip()) or None)
+        self._change(session_id, "note", as_stored(note.strip()) or None)
 
     def tag(self, session_id: int, tags: Iterable[str]) -> None:
         """Its tags, in place of the last ones; as `note`."""
-        self._change(session_id, "tags", keeping.tags_json(map(_value, tags)))
+        self._change(session_id, "tags", keeping.tags_json(map(as_stored, tags)))
 
     def _change(self, session_id: int, column: str, value: str | None) -> None:
         sql = f"UPDATE session SET {column} = ? WHERE id = ?"
@@ -326,7 +277,7 @@ class Database:
 
     def _update(self, session_id: int, **columns: Any) -> None:
         sql = f"UPDATE session SET {', '.join(f'{name} = ?' for name in columns)} WHERE id = ?"
-        values = (*(_value(v) for v in columns.values()), session_id)
+        values = (*(as_stored(v) for v in columns.values()), session_id)
         self._do(lambda c: c.execute(sql, values))
 
     def finish_session(self, session_id: int, state: str, exit_code: int | None = None, reason: str | None = None,
@@ -334,7 +285,7 @@ class Database:
         """The server ended: stopped, failed or crashed. Committed when this returns."""
         self._update(session_id, state=state, end_utc=now_utc(), exit_code=exit_code, reason=reason)
         if log_excerpt is not None:
-            text = _value(log_excerpt)
+            text = as_stored(log_excerpt)
             self._do(lambda c: c.execute("INSERT OR REPLACE INTO log_excerpt VALUES (?, ?)", (session_id, text)))
         self._last_reading.pop(session_id, None)
         self._last_slot = {key: v for key, v in self._last_slot.items() if key[0] != session_id}

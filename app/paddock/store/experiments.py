@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.errors import AppError
-from paddock.store.database import Database, to_json
+from paddock.store.columns import to_json
+from paddock.store.database import Database
 from paddock.store.rows import now_utc, process_started
 from paddock.store.schema import connect_read_only
 from paddock.text import Text
