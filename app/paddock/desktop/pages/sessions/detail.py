@@ -148,14 +148,6 @@ class SessionPane(QFrame):
         self.plots.stack.ended = True
         self.requests = RequestPane(tr("This session had no request."))
         self.requests.ways.chosen.connect(self._window_changed)
-        self.memory = FilteredTable(tr("Predicted and measured"), [tr("Device"), tr("Part"), tr("Predicted"),
-                                                                   tr("Measured"), tr("Difference")],
-                                    frozenset({2, 3, 4}), stretch=1, filterable=False)
-        self.memory_none = EmptyState("scale", tr("No memory was recorded"), tr(
-            "The server ended before it had told how much it took, or its log was too quiet (-lv 4 tells it)."))
-        self.memory_pages = QStackedWidget()
-        self.memory_pages.addWidget(self.memory)
-        self.memory_pages.addWidget(self.memory_none)
         self.command = QPlainTextEdit()
         self.command.setReadOnly(True)
         self.command.setAccessibleName(tr("Command"))
@@ -165,7 +157,7 @@ class SessionPane(QFrame):
         self.log = LogPane()
         self.clients = ClientsPane()
         for part, name in ((self.plots, tr("Plots")), (self.requests, tr("Requests")), (self.clients, tr("Clients")),
-                           (self.memory_pages, tr("Memory")), (self._command_tab(), tr("Command")),
+                           (self._memory_tab(), tr("Memory")), (self._command_tab(), tr("Command")),
                            (self._events_tab(), tr("Events")), (self.log, tr("Log"))):
             self.tabs.addTab(part, name)
         layout = QVBoxLayout(self)
@@ -191,6 +183,17 @@ class SessionPane(QFrame):
         top.setStretch(0, 1)
         self._head = QWidget()
         self._head.setLayout(column(top, self._about, self.marks, self._why, gap=4, margins=(_MARGIN, 8, 8, 8)))
+
+    def _memory_tab(self) -> QWidget:
+        self.memory = FilteredTable(tr("Predicted and measured"), [tr("Device"), tr("Part"), tr("Predicted"),
+                                                                   tr("Measured"), tr("Difference")],
+                                    frozenset({2, 3, 4}), stretch=1, filterable=False)
+        self.memory_none = EmptyState("scale", tr("No memory was recorded"), tr(
+            "The server ended before it had told how much it took, or its log was too quiet (-lv 4 tells it)."))
+        self.memory_pages = QStackedWidget()
+        self.memory_pages.addWidget(self.memory)
+        self.memory_pages.addWidget(self.memory_none)
+        return self.memory_pages
 
     def _events_tab(self) -> QWidget:
         holder = QWidget()
