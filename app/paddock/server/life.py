@@ -331,6 +331,19 @@ class Life:
         else:
             self._change(State.CRASHED, Exit(code, exits.reason(code), False, found))
 
+    def abandon(self, seconds: float = 3.0) -> None:
+        """After an error of ours: the server ends with its supervision, at once and by force, and is reaped."""
+        if self._child is None or (self._spec.keep_serving and isinstance(self._child, Adopted)):
+            return
+        end = self._clock() + seconds
+        while not self._child.ended() and self._clock() < end:
+            system.kill_all(self._child.pid)
+            time.sleep(0.02)
+        self._child.let_go()
+        if self._reader is not None:
+            self._reader.finish(self._timing.last_lines)
+        self._close()
+
     def _stopped_reason(self) -> Text:
         if self._forced:
             return Text("Stopped by force: it did not end when asked, most often because requests were still open.")

@@ -179,6 +179,8 @@ class Supervisor:
                     return
         finally:
             if self._board.state not in _OVER:  # an error of ours: the thread's end takes the server along
+                if self._life is not None:
+                    self._life.abandon()
                 self._busy = False
                 self._change(State.CRASHED, Exit(None, Text("The supervision itself failed.")))
 
