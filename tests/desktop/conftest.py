@@ -12,10 +12,12 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt does not start here", exc_ty
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import fakedesk
 from desk_double import WorkspaceDouble, what_if_at_once
 
 from paddock import text
 from paddock.desktop import bridge
+from paddock.desktop.pages.run import RunPage
 from paddock.desktop.state import Desk
 from paddock.desktop.window import MainWindow
 
@@ -51,6 +53,27 @@ def desk(qtbot, workspace: WorkspaceDouble) -> Iterator[Desk]:
         made.start()
     yield made
     made.close()
+
+
+@pytest.fixture
+def run_page_of(qtbot, tmp_path: Path) -> Iterator[Callable[..., RunPage]]:
+    """Makes the Run page of one run: (run, height=744)."""
+    desks: list[Desk] = []
+
+    def make(run: fakedesk.FakeRun, height: int = 744) -> RunPage:
+        desk = Desk(fakedesk.FakeWorkspace(tmp_path, runs=[run]))  # type: ignore[arg-type]
+        desks.append(desk)
+        desk.run = run  # type: ignore[assignment]
+        made = RunPage(desk)
+        qtbot.addWidget(made)
+        made.resize(1216, height)
+        made.show()
+        return made
+
+    yield make
+    for desk in desks:
+        desk.workspace.runs.clear()
+        desk.close()
 
 
 @pytest.fixture

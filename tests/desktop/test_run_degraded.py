@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import fakedesk as fake
 import pytest
@@ -13,7 +12,6 @@ from paddock.desktop.degraded import FindingsWatch
 from paddock.desktop.dock.control import state_words
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.banner import Messages, messages_of
-from paddock.desktop.state import Desk
 from paddock.server.model import State
 from paddock.session.detectors import Finding
 from paddock.text import Text
@@ -32,16 +30,8 @@ def run() -> fake.FakeRun:
 
 
 @pytest.fixture
-def page(qtbot, run: fake.FakeRun, tmp_path: Path) -> Iterator[RunPage]:
-    desk = Desk(fake.FakeWorkspace(tmp_path, runs=[run]))  # type: ignore[arg-type]
-    desk.run = run  # type: ignore[assignment]
-    made = RunPage(desk)
-    qtbot.addWidget(made)
-    made.resize(1216, 744)
-    made.show()
-    yield made
-    desk.workspace.runs.clear()
-    desk.close()
+def page(run_page_of: Callable[..., RunPage], run: fake.FakeRun) -> RunPage:
+    return run_page_of(run)
 
 
 def button(page: RunPage, words: str) -> QPushButton:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import fakedesk as fake
@@ -14,7 +13,6 @@ import pytest
 from paddock.desktop.pages.run import RunPage
 from paddock.desktop.pages.run.textfigures import text_figures_of
 from paddock.desktop.plots import Setup
-from paddock.desktop.state import Desk
 from paddock.session.columns import sample_columns
 from paddock.session.model import Request
 
@@ -63,17 +61,8 @@ def test_before_the_first_text_every_figure_says_why_it_is_not_there(qapp) -> No
 
 
 @pytest.fixture
-def page(qtbot, tmp_path: Path) -> Iterator[RunPage]:
-    run = fake.FakeRun(answers_texts=True, recorder=recorder())
-    desk = Desk(fake.FakeWorkspace(tmp_path, runs=[run]))  # type: ignore[arg-type]
-    desk.run = run  # type: ignore[assignment]
-    made = RunPage(desk)
-    qtbot.addWidget(made)
-    made.resize(1216, 700)
-    made.show()
-    yield made
-    desk.workspace.runs.clear()
-    desk.close()
+def page(run_page_of: Callable[..., RunPage]) -> RunPage:
+    return run_page_of(fake.FakeRun(answers_texts=True, recorder=recorder()), height=700)
 
 
 def test_the_page_and_its_plots_show_texts_in_the_place_of_generation(page: RunPage) -> None:
