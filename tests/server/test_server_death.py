@@ -218,7 +218,7 @@ def test_the_warden_alone_is_enough(kit: Kit) -> None:
     process = subprocess.Popen(argv, stdin=read, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                start_new_session=True, env=environment())
     os.close(read)
-    assert waited(lambda: child.system.others_live(process.pid) and _healthy(number), 20)
+    assert waited(lambda: child.system.others_live(process.pid) and _healthy(number), 10)
     assert psutil.Process(process.pid).cmdline()[0] == sys.executable
     os.close(write)
     assert process.wait(2) == -signal.SIGKILL

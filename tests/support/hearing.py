@@ -26,9 +26,9 @@ class Heard:
     def on_diagnosis(self, _run: object, _diagnosis: Diagnosis) -> None: ...
 
 
-def wait(run: Run | Watched, seen: Callable[[], object]) -> None:
-    """Until it is so; fails when the server ends, or after a minute."""
-    until = time.monotonic() + 60
+def wait(run: Run | Watched, seen: Callable[[], object], seconds: float = 60.0) -> None:
+    """Until it is so; fails when the server ends, or when the time is over."""
+    until = time.monotonic() + seconds
     while not seen():
         assert not run.join(0.05)
         assert time.monotonic() < until

@@ -26,7 +26,7 @@ def test_the_end_of_a_session_that_cannot_be_written_is_an_end(tmp_path: Path, m
         run = workspace.launch(plan.with_("port", 0), listener=heard, anyway=True)
         assert heard.ready.wait(60)
         other.execute("BEGIN IMMEDIATE")
-        wait(run, lambda: any(e.data.get("id") == "database.unwritten" for e in run.recorder.snapshot().events))
+        wait(run, lambda: any(e.data.get("id") == "database.unwritten" for e in run.recorder.snapshot().events), 30)
         run.stop()
         assert run.join(20)
         assert run.state.value == "stopped"
