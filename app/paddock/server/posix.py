@@ -12,12 +12,14 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import psutil
 
+_REAP_S = 1.0
 _GUARD = Path(__file__).with_name("guard.py")
 _SHELL_GUARD = (
     'exec 3<&0 0</dev/null; (trap "" HUP INT QUIT TERM; read -r _ <&3 || kill -KILL 0) >/dev/null 2>&1 & '
@@ -122,12 +124,21 @@ def birth(pid: int) -> str | None:
 
 
 def reap(pid: int) -> int | None:
-    """The exit code of a child of ours that has ended and that nobody waited for; None for any other process."""
-    try:
-        done, status = os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return None
-    return os.waitstatus_to_exitcode(status) if done else None
+    """The exit code of a child of ours that has ended and that nobody waited for; None for any other process.
+
+    A first thread is a zombie already while the others still end: only then can the process be waited for.
+    """
+    end = time.monotonic() + _REAP_S
+    while True:
+        try:
+            done, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            return None
+        time.sleep(0.002)
 
 
 class Pipe:
