@@ -114,7 +114,8 @@ def birth(pid: int) -> str | None:
     try:
         if sys.platform == "linux":
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-            if fields[0] in (b"Z", b"X"):
+            # A first thread is a zombie while others still end, and hold port and memory: it lives until they are gone.
+            if fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1):
                 return None
             return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()}:{int(fields[19])}"
         process = psutil.Process(pid)
