@@ -55,7 +55,7 @@ def speeds(requests: Sequence[Request]) -> dict[str, list[float]]:
             "first": _known([r.ttft_s for r in requests])}
 
 
-def _median(values: Sequence[float]) -> float:
+def median(values: Sequence[float]) -> float:
     return float(np.median(values)) if len(values) else math.nan
 
 
@@ -65,7 +65,7 @@ def _figure(value: float, digits: int) -> str:
 
 def speed_line(label: str, a: Sequence[float], b: Sequence[float], better: int, digits: int = 1) -> Line:
     """Tinted only if the interval leaves zero."""
-    left, right = _figure(_median(a), digits), _figure(_median(b), digits)
+    left, right = _figure(median(a), digits), _figure(median(b), digits)
     found = interval(a, b)
     if found is None:
         return Line(label, left, right, tr("too few requests"), icon="circle-help")
@@ -86,15 +86,17 @@ def plan_changes(a: Plan | None, b: Plan | None) -> list[tuple[str, str, str]] |
         left = [(s.values, s.on) for s in a if s.option == name]
         right = [(s.values, s.on) for s in b if s.option == name]
         if left != right:
-            out.append((f"--{name}", _setting(left), _setting(right)))
+            out.append((f"--{name}", setting_words(a, name), setting_words(b, name)))
     return out
 
 
-def _setting(found: list[tuple[tuple[str, ...], bool]]) -> str:
+def setting_words(plan: Plan, name: str) -> str:
+    """What a plan says of an option: its last setting, "–" where it is not set."""
+    found = [s for s in plan if s.option == name]
     if not found:
         return "–"
-    values, on = found[-1]
-    return " ".join(values) if values else tr("on") if on else tr("off")
+    last = found[-1]
+    return " ".join(last.values) if last.values else tr("on") if last.on else tr("off")
 
 
 def _asked(a: Side, b: Side) -> list[Line]:

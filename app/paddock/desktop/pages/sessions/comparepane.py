@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from paddock.desktop.pages.sessions.compare import Line, Side, about, headline, lines_of, points_of
-from paddock.desktop.pages.sessions.rows import duration_s, duration_words, when_words
+from paddock.desktop.pages.sessions.rows import duration_s, duration_words, letter, when_words
 from paddock.desktop.pages.sessions.sketches import Cloud, Scatter, TimeSketch
 from paddock.desktop.parts.basic import IconLabel, Label, button, column, empty_layout, row, rule, tool_button
 from paddock.desktop.parts.scrolling import scrolling
@@ -16,11 +16,6 @@ from paddock.desktop.plots import ink
 from paddock.desktop.plots.scale import calm_top
 from paddock.desktop.theme import theme
 from paddock.desktop.tr import tr
-
-
-def letter(number: int) -> str:
-    """A for 1, B for 2, …"""
-    return "ABCDEF"[number - 1]
 
 
 class Badge(QWidget):

@@ -13,10 +13,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QWidget
 
 from paddock.desktop.pages.sessions.charts import Box, TrendChart
-from paddock.desktop.pages.sessions.compare import Side, speeds
-from paddock.desktop.pages.sessions.comparepane import Badge, letter
+from paddock.desktop.pages.sessions.compare import Side, median, setting_words, speeds
+from paddock.desktop.pages.sessions.comparepane import Badge
 from paddock.desktop.pages.sessions.memory import compare, main_device
-from paddock.desktop.pages.sessions.rows import duration_s, duration_words, when_words
+from paddock.desktop.pages.sessions.rows import duration_s, duration_words, letter, when_words
 from paddock.desktop.parts.basic import Label, button, column, empty_layout, row, rule, tool_button
 from paddock.desktop.parts.scrolling import scrolling
 from paddock.desktop.theme import theme
@@ -24,7 +24,7 @@ from paddock.desktop.tr import tr
 from paddock.units import count_text, gib_text, number_text, percent_text
 
 if TYPE_CHECKING:
-    from paddock.launch.model import Plan
+    pass
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def rows_of(sides: Sequence[Side]) -> list[Row]:
     told = [speeds(s.detail.requests) for s in sides]
     for label, key, digits, more in ((tr("Generation, t/s"), "generation", 1, True),
                                      (tr("Prompt, t/s"), "prompt", 0, True), (tr("First token, s"), "first", 2, False)):
-        out.append(_figures(label, [_median(one[key]) for one in told], more, partial(number_text, digits=digits)))
+        out.append(_figures(label, [median(one[key]) for one in told], more, partial(number_text, digits=digits)))
     out.append(_figures(tr("Draft acceptance"), [_acceptance(s) for s in sides], True, percent_text))
     out.append(_figures(tr("Memory, GiB"), [_memory(s) for s in sides], False, lambda v: gib_text(v, 2)))
     out.append(Row(tr("Requests"), tuple(count_text(s.detail.row.requests) for s in sides)))
@@ -58,21 +58,8 @@ def rows_of(sides: Sequence[Side]) -> list[Row]:
 def _flags(sides: Sequence[Side]) -> list[tuple[str, list[str]]]:
     plans = [s.detail.plan for s in sides]
     names = dict.fromkeys(setting.option for plan in plans if plan is not None for setting in plan)
-    return [(f"--{name}", [_setting(plan, name) for plan in plans]) for name in names]
-
-
-def _setting(plan: Plan | None, name: str) -> str:
-    if plan is None:
-        return tr("not kept")
-    found = [s for s in plan if s.option == name]
-    if not found:
-        return "–"
-    last = found[-1]
-    return " ".join(last.values) if last.values else tr("on") if last.on else tr("off")
-
-
-def _median(values: Sequence[float]) -> float:
-    return float(np.median(values)) if len(values) else math.nan
+    return [(f"--{name}", [tr("not kept") if plan is None else setting_words(plan, name) for plan in plans])
+            for name in names]
 
 
 def _acceptance(side: Side) -> float:

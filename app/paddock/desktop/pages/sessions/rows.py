@@ -35,6 +35,11 @@ SIGNS: dict[str, tuple[str, str]] = {
 }
 
 
+def letter(number: int) -> str:
+    """Of a session in a comparison: A for 1, B for 2, …"""
+    return "ABCDEF"[number - 1]
+
+
 def state_word(state: str) -> str:
     return {"stopped": tr("stopped"), "failed": tr("did not start"), "crashed": tr("crashed"),
             "interrupted": tr("interrupted"), "detached": tr("serves on"), "starting": tr("starting"),
@@ -184,7 +189,7 @@ class SessionsModel(FlatTable):
         if role == Qt.ItemDataRole.CheckStateRole:
             return Qt.CheckState.Checked if side else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return tr("chosen as {letter}", letter="ABCDEF"[side - 1]) if side else tr("not chosen")
+            return tr("chosen as {letter}", letter=letter(side)) if side else tr("not chosen")
         return tr("Choose two or more to compare") if role == Qt.ItemDataRole.ToolTipRole else None
 
     @staticmethod
