@@ -81,6 +81,6 @@ def test_over_hours_a_frame_is_drawn_only_when_the_picture_can_change(qtbot) -> 
     assert 1 <= len(drawn) <= 2  # five seconds at most are waited for
     stack.set_span(60.0)
     drawn.clear()
-    for tenths in range(81, 91):
+    for tenths in range(81, 131):
         stack.take(Frame(series, (), (), 7200.0 + tenths / 10))
-    assert len(drawn) == 10
+    assert 9 <= len(drawn) <= 11  # in five seconds: twice a second, however often frames come

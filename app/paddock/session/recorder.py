@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import copy
 import dataclasses
 import math
 import threading
@@ -119,6 +118,8 @@ class Recorder:
         self._state: State = State.STOPPED
         self._exit: Exit | None = None
         self._peaks: dict[str, DevicePeak] = {}
+        self._shown_peaks: dict[str, DevicePeak] = {}
+        """A copy, made anew with each reading: what a snapshot holds does not change afterwards."""
         self._reading_t = math.nan
         self._loading_seen = False
         self._history_until = self.t0 + history_s if history_s > 0 else -math.inf
@@ -318,6 +319,7 @@ class Recorder:
             peak.used_bytes = _higher(peak.used_bytes, device.used_bytes)
             if peak.used_before_bytes is None and not self._loading_seen and not math.isnan(device.used_bytes):
                 peak.used_before_bytes = device.used_bytes
+        self._shown_peaks = {name: dataclasses.replace(peak) for name, peak in self._peaks.items()}
 
     # What is pulled
 
@@ -334,7 +336,7 @@ class Recorder:
                 generated_tokens=self._tokens_forgotten + sum(self._tokens.values()),
                 events=self._shown_events, event_revision=self._event_revision,
                 log_first=self._lines[0].number if self._lines else 0, log_last=last,
-                memory=self._parser.memory, peaks=copy.deepcopy(self._peaks), last_request=self._last_request)
+                memory=self._parser.memory, peaks=self._shown_peaks, last_request=self._last_request)
 
     def log(self, after: int = 0, limit: int = 20_000) -> list[LogLine]:
         """Kept lines with numbers greater than `after`, oldest first; at most the newest `limit`."""

@@ -28,6 +28,8 @@ _LANES_MOST = 104
 """Pixels; with more slots the lanes get thinner."""
 _STALE_S = 5.0
 """A frame that was not worth drawing is drawn after so long all the same: a new peak changes the scale."""
+_LEAST_S = 0.45
+"""Between two pictures of a running server: drawing takes memory bandwidth from a server that computes on the CPU."""
 _YOUNG_SPANS_S = (15.0, 30.0, 60.0)
 
 
@@ -105,13 +107,13 @@ class PlotStack(QWidget):
     def take(self, frame: Frame) -> None:
         """A newer frame from somebody who pulls himself: drawn if the stack can be seen, else kept for later.
 
-        Over hours a pixel stands for many samples: a frame that cannot move the picture by half a pixel, and brings no
-        event, waits for the next.
+        Two pictures a second are enough, and over hours a pixel stands for many samples: a frame that comes sooner, or
+        cannot move the picture by half a pixel, and brings no event, waits for the next.
         """
         self.frame = frame
         if not self.isVisible():
             self._follow_window()
-        elif (abs(frame.now - self._drawn_now) >= min(self._pixel_s() / 2, _STALE_S)
+        elif (abs(frame.now - self._drawn_now) >= max(_LEAST_S, min(self._pixel_s() / 2, _STALE_S))
               or len(frame.events) != self._drawn_events):
             self.redraw()
 
