@@ -74,11 +74,12 @@ def obey(orders: IO[str], shown: object) -> None:
         QMetaObject.invokeMethod(shown, "showMinimized", Qt.ConnectionType.QueuedConnection)
 
 
+BODY = {"prompt": "Once upon a time", "n_predict": 1000, "ignore_eos": True, "cache_prompt": False, "seed": 1,
+        "temperature": 0, "stream": True}
+
+
 class Stream:
     """One long answer after another, each token stamped when it came."""
-
-    BODY = {"prompt": "Once upon a time", "n_predict": 1000, "ignore_eos": True, "cache_prompt": False, "seed": 1,
-            "temperature": 0, "stream": True}
 
     def __init__(self, url: str) -> None:
         self._address = url.removeprefix("http://")
@@ -88,7 +89,7 @@ class Stream:
     def _read(self) -> None:
         for _ in itertools.count():
             connection = http.client.HTTPConnection(self._address, timeout=60)
-            connection.request("POST", "/completion", json.dumps(self.BODY), {"Content-Type": "application/json"})
+            connection.request("POST", "/completion", json.dumps(BODY), {"Content-Type": "application/json"})
             with connection.getresponse() as answer:
                 for line in answer:
                     if line.startswith(b"data"):
@@ -158,7 +159,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--window", data]
         with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None and child.stdin is not None
+            assert child.stdout is not None
+            assert child.stdin is not None
             server = None
             try:
                 said = json.loads(child.stdout.readline() or "null")

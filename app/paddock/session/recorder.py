@@ -284,7 +284,7 @@ class Recorder:
             self._last_request = request
             request.exchange = self._joins.get(request.number, request.exchange)
             if self._proxied and request.exchange is None:
-                self._joiner.request(copy.copy(request))
+                self._joiner.request(dataclasses.replace(request))
                 request.exchange = self._joins.get(request.number)
         while len(self._requests) > self._keep_requests + self._tracker.active:
             oldest = next(iter(self._requests))
