@@ -23,6 +23,7 @@ import ggufmake  # noqa: E402
 
 from bench_inspect import words  # noqa: E402
 from paddock import gguf, library  # noqa: E402
+from paddock.library.apart import apart_for  # noqa: E402
 
 FILES, FOLDERS, LAYERS, VOCABULARY = 1000, 40, 28, 8000
 LARGE_FILES, LARGE_VOCABULARY = 100, 152_000
@@ -62,7 +63,8 @@ def drop_from_page_cache(paths: list[Path]) -> None:
 def scanned(root: Path, cache: gguf.HeaderCache) -> tuple[float, int]:
     """Seconds, and how many models were found without an error."""
     start = time.perf_counter()
-    entries = library.scan([root], read=lambda path: gguf.read(path, cache=cache))
+    entries = library.scan([root], read=lambda path: gguf.read(path, cache=cache),
+                           apart=apart_for(cache.folder))
     return time.perf_counter() - start, sum(entry.model is not None for entry in entries)
 
 

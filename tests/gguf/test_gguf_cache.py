@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from paddock import gguf
 from paddock.gguf import cache as kept_headers
 from paddock.gguf import reading
+from paddock.gguf.shelf import Shelf
 
 
 @pytest.fixture
@@ -61,14 +63,53 @@ def test_another_size_or_time_is_a_miss(tmp_path: Path, cache: gguf.HeaderCache)
     assert gguf.read(path, cache=cache).facts.trained_context == 1000
 
 
-def test_a_damaged_or_foreign_cache_file_is_a_miss(tmp_path: Path, cache: gguf.HeaderCache) -> None:
+def shelf_of(cache: gguf.HeaderCache) -> Shelf:
+    return Shelf(cache.folder / "headers.sqlite")
+
+
+def test_a_damaged_or_foreign_cache_file_is_a_miss_and_is_begun_anew(tmp_path: Path, cache: gguf.HeaderCache) -> None:
     path = make.write(tmp_path / "m.gguf", *make.llama())
     model = gguf.read(path, cache=cache)
-    (kept,) = cache.folder.iterdir()
+    cache.close()
+    kept = cache.folder / "headers.sqlite"
     whole = kept.read_bytes()
-    for content in (b"", b"\x90", whole[:-5], b"garbage" * 50, whole.replace(b"llama", b"\xff\xff\xff\xff\xff")):
+    for content in (b"", b"\x90", whole[:-5], b"garbage" * 5000, whole[:4096] + b"\xff" * (len(whole) - 4096)):
         kept.write_bytes(content)
         assert gguf.read(path, cache=cache) == model
+        again = gguf.HeaderCache(cache.folder)
+        assert gguf.read(path, cache=again) == model
+        cache.close()
+        again.close()
+    assert cache.get(path) == model
+
+
+def test_a_kept_value_that_is_no_model_is_a_miss(tmp_path: Path, cache: gguf.HeaderCache) -> None:
+    path = make.write(tmp_path / "m.gguf", *make.llama())
+    model = gguf.read(path, cache=cache)
+    whole = shelf_of(cache).get(str(path))
+    assert whole is not None
+    for content in (b"", b"\x90", whole[:-5], b"garbage" * 50, whole.replace(b"llama", b"\xff\xff\xff\xff\xff")):
+        shelf_of(cache).put(str(path), content)
+        assert cache.get(path) is None
+        assert gguf.read(path, cache=cache) == model
+
+
+def test_two_caches_of_one_folder_see_each_others_models(tmp_path: Path, cache: gguf.HeaderCache) -> None:
+    other = gguf.HeaderCache(cache.folder)
+    paths = [make.write(tmp_path / f"{number}.gguf", *make.llama()) for number in range(40)]
+    found: list[object] = []
+
+    def read(mine: gguf.HeaderCache, wanted: list[Path]) -> None:
+        found.extend(gguf.read(path, cache=mine) for path in wanted)
+
+    threads = [threading.Thread(target=read, args=(mine, paths[first::4]))
+               for first, mine in enumerate((cache, other, cache, other))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40
+    assert all(mine.get(path) is not None for mine in (cache, other) for path in paths)
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -77,11 +118,12 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     assert gguf.read(path, cache=gguf.HeaderCache(tmp_path / "file" / "cache")).complete
 
 
-def test_nothing_half_written_stays_behind(tmp_path: Path, cache: gguf.HeaderCache) -> None:
+def test_all_models_lie_in_one_file(tmp_path: Path, cache: gguf.HeaderCache) -> None:
     for number in range(5):
         gguf.read(make.write(tmp_path / f"{number}.gguf", *make.llama()), cache=cache)
-    assert {p.suffix for p in cache.folder.iterdir()} == {".model"}
-    assert len(list(cache.folder.iterdir())) == 5
+    cache.close()
+    assert [p.name for p in cache.folder.iterdir()] == ["headers.sqlite"]
+    assert kept_files(cache) == 5
 
 
 def test_numbers_that_cannot_be_kept_are_read_again(tmp_path: Path, cache: gguf.HeaderCache) -> None:
@@ -108,7 +150,7 @@ def test_the_near_cache_gives_the_same_object_until_a_file_changes(
 
 
 def kept_files(cache: gguf.HeaderCache) -> int:
-    return len(list(cache.folder.glob("*.model")))
+    return len(shelf_of(cache).written())
 
 
 def test_tensors_of_a_kept_model_are_unpacked_when_asked_for(
@@ -127,8 +169,11 @@ def test_tensors_of_a_kept_model_are_unpacked_when_asked_for(
 def test_a_flipped_bit_in_the_kept_tensors_is_a_miss(tmp_path: Path, cache: gguf.HeaderCache) -> None:
     path = rich(tmp_path / "m.gguf")
     gguf.read(path, cache=cache)
-    (file,) = cache.folder.iterdir()
-    file.write_bytes(file.read_bytes().replace(b"blk.1.ffn_up", b"blk.1.ffn_u\xff"))
+    cache.close()
+    file = cache.folder / "headers.sqlite"
+    kept = file.read_bytes()
+    assert b"blk.1.ffn_up" in kept
+    file.write_bytes(kept.replace(b"blk.1.ffn_up", b"blk.1.ffn_u\xff"))
     assert cache.get(path) is None
 
 
@@ -138,8 +183,10 @@ def test_pruning_forgets_models_whose_file_was_deleted_and_keeps_what_a_scan_saw
     for path in paths:
         gguf.read(path, cache=cache)
     paths[2].unlink()
-    (cache.folder / "0123.model").write_bytes(b"of another version")
-    assert cache.prune(paths[:1]) == 2
+    (cache.folder / "0123.model").write_bytes(b"of an older version")
+    shelf_of(cache).put("/other.gguf", b"of another version")
+    assert cache.prune(paths[:1]) == 3
+    assert [p for p in cache.folder.iterdir() if p.suffix == ".model"] == []
     assert [cache.get(path) is not None for path in paths[:2]] == [True, True]
     assert kept_files(cache) == 2
 
@@ -154,19 +201,17 @@ def test_models_of_a_drive_that_is_not_plugged_in_are_kept_for_three_months(
     assert cache.prune((), now_s=time.time() + 91 * day) == 1
 
 
-def test_pruning_takes_the_oldest_beyond_the_most_and_old_halves(
+def test_pruning_takes_the_oldest_beyond_the_most(
         tmp_path: Path, cache: gguf.HeaderCache, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [rich(tmp_path / f"{i}.gguf") for i in range(4)]
     for age, path in enumerate(paths):
         gguf.read(path, cache=cache)
-        os.utime(cache._file(path), (1_000_000 - age, 1_000_000 - age))
-    half = cache.folder / "abc.new"
-    half.write_bytes(b"x")
-    os.utime(half, (1_000_000, 1_000_000))
+        kept = shelf_of(cache).get(str(path))
+        assert kept is not None
+        shelf_of(cache).put(str(path), kept, 1_000_000 - age)
     monkeypatch.setattr(kept_headers, "MOST_KEPT", 3)
-    assert cache.prune(paths) == 2
+    assert cache.prune(paths) == 1
     assert [cache.get(path) is not None for path in paths] == [True, True, True, False]
-    assert not half.exists()
 
 
 def test_pruning_an_absent_folder_is_nothing(cache: gguf.HeaderCache) -> None:

@@ -1,17 +1,15 @@
 """Models kept between runs, so that a file which has not changed is not opened again.
 
-One small MessagePack file per model, named after the path, written whole or not at all. What cannot be read back is
-simply read from the model again: nothing here is worth an error.
+One MessagePack value per model, under its path. What cannot be read back is simply read from the model again: nothing
+here is worth an error.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import threading
 import time
-import zlib
 from collections.abc import Iterable
 from dataclasses import astuple
 from pathlib import Path
@@ -21,16 +19,16 @@ import msgspec
 
 from paddock.gguf.arrays import LazyArray
 from paddock.gguf.model import Facts, Kind, ModelFile, Problem, Shard, Tensor, kept_model
+from paddock.gguf.shelf import Shelf
 from paddock.text import Text
 
 _kept_text = Text
 """Under another name, because the template is not born here: the translations know it from where it was written."""
-FORMAT = 4
+FORMAT = 5
 """Raise it when a kept model would no longer be what `read` gives."""
 MOST_KEPT = 20_000
 """About half a gigabyte; more models than anyone has, but tests and scripts may pass many names by."""
-_DAY_S = 86_400.0
-_ABSENT_DRIVE_S = 90 * _DAY_S
+_ABSENT_DRIVE_S = 90 * 86_400.0
 _LAZY = 1
 
 
@@ -57,8 +55,7 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     kind: Kind
     metadata: dict[str, Any]
     tensors: msgspec.Raw
-    """Unpacked when they are first asked for; `check` says now whether that will work."""
-    check: int
+    """Unpacked when they are first asked for; the shelf has seen to it that they are as they were kept."""
     shards: list[tuple[str, int, int | None, int | None, int | None, int | None]]
     facts: Facts
     problems: list[_Said]
@@ -81,21 +78,16 @@ _ENCODER = msgspec.msgpack.Encoder(enc_hook=str)
 
 
 class HeaderCache:
-    """Kept models under one folder, which is made when the first one is kept."""
+    """Kept models in one file of a folder, which is made when the first one is kept. For any thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._made = False
+        self._shelf = Shelf(folder / "headers.sqlite")
 
     def get(self, path: Path) -> ModelFile | None:
         """The model that was read from this file, if none of its files has changed, come or gone since."""
-        try:
-            kept = _DECODER.decode(self._file(path).read_bytes())
-        except (OSError, msgspec.MsgspecError, TypeError):
-            return None
-        if kept.format != FORMAT or zlib.crc32(kept.tensors) != kept.check or kept.picked != str(path):
-            return None
-        if any(_stamp(f[0]) != f for f in kept.files):
+        kept = self._kept(str(path))
+        if kept is None or any(_stamp(f[0]) != f for f in kept.files):
             return None
         return _model(kept)
 
@@ -105,60 +97,51 @@ class HeaderCache:
         sizes = [-1 if shard.size_bytes is None else shard.size_bytes for shard in model.shards]
         if [f[1] for f in files] != sizes or max(f[2] for f in files) != model.mtime_ns:
             return  # A file changed while it was read.
-        with contextlib.suppress(OSError, OverflowError, UnicodeEncodeError, msgspec.MsgspecError):
-            self._write(self._file(path), _ENCODER.encode(_kept(path, files, model)))
+        with contextlib.suppress(OverflowError, UnicodeEncodeError, msgspec.MsgspecError):
+            self._shelf.put(str(path), _ENCODER.encode(_kept(path, files, model)))
 
     def prune(self, there: Iterable[Path], now_s: float | None = None) -> int:
         """Forget models that nobody will ask for again; returns how many.
 
         `there`: files that a scan has just seen; those stay without a look. Of the others go: what this version cannot
         read, models whose file was deleted, and those of a folder that is gone itself (a drive that is not plugged in)
-        when they have not been read for three months; halves of writes that broke off; beyond `MOST_KEPT` the oldest.
+        when they have not been read for three months; beyond `MOST_KEPT` the oldest. The files of older versions, one
+        a model, go too.
         """
         now = time.time() if now_s is None else now_s
-        wanted = {self._file(path).name for path in there}
-        kept: list[tuple[float, Path]] = []
-        gone = 0
-        try:
-            with os.scandir(self.folder) as listing:
-                items = [(item.name, item.stat().st_mtime) for item in listing]
-        except OSError:
-            return 0
-        for name, written in items:
-            path = self.folder / name
-            if name.endswith(".model") and (name in wanted or self._worth_keeping(path, now - written)):
-                kept.append((written, path))
-            elif name.endswith(".model") or (name.endswith(".new") and now - written > _DAY_S):
-                gone += _remove(path)
-        return gone + sum(_remove(path) for _, path in sorted(kept, reverse=True)[MOST_KEPT:])
+        wanted = {str(path) for path in there}
+        kept: list[str] = []
+        gone: list[str] = []
+        for key, written in self._shelf.written():
+            (kept if key in wanted or self._worth_keeping(key, now - written) else gone).append(key)
+        gone += kept[MOST_KEPT:]
+        return (self._shelf.remove(gone) if gone else 0) + self._remove_old()
 
-    def _worth_keeping(self, file: Path, age_s: float) -> bool:
+    def close(self) -> None:
+        """Let go of the file until it is asked for again."""
+        self._shelf.close()
+
+    def _kept(self, key: str) -> _Kept | None:
+        data = self._shelf.get(key)
+        if data is None:
+            return None
         try:
-            kept = _DECODER.decode(file.read_bytes())
-        except (OSError, msgspec.MsgspecError, TypeError):
+            kept = _DECODER.decode(data)
+        except (msgspec.MsgspecError, TypeError):
+            return None
+        return kept if kept.format == FORMAT and kept.picked == key else None
+
+    def _worth_keeping(self, key: str, age_s: float) -> bool:
+        if self._kept(key) is None:
             return False
-        if kept.format != FORMAT:
-            return False
-        picked = Path(kept.picked)
+        picked = Path(key)
         return os.path.lexists(picked) or (not picked.parent.exists() and age_s < _ABSENT_DRIVE_S)
 
-    def _file(self, path: Path) -> Path:
-        return self.folder / (hashlib.sha256(os.fsencode(path)).hexdigest()[:32] + ".model")
-
-    def _write(self, target: Path, data: bytes) -> None:
-        if not self._made:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._made = True
-        # No other process or thread has this name, and what is left of a crash is overwritten or pruned.
-        new = f"{target}.{os.getpid()}-{threading.get_ident()}.new"
+    def _remove_old(self) -> int:
         try:
-            with open(new, "wb") as file:
-                file.write(data)
-            os.replace(new, target)
+            return sum(_remove(path) for path in self.folder.iterdir() if path.suffix in (".model", ".new"))
         except OSError:
-            self._made = False
-            _remove(Path(new))
-            raise
+            return 0
 
 
 class NearCache:
@@ -214,11 +197,9 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 
 def _kept(picked: Path, files: list[tuple[str, int, int]], model: ModelFile) -> _Kept:
-    tensors = _ENCODER.encode(model.tensors)
     return _Kept(
         FORMAT, str(picked), files, str(model.path), model.version, model.architecture, model.kind,
-        {key: _plain(value) for key, value in model.metadata.items()}, msgspec.Raw(tensors),
-        zlib.crc32(tensors),
+        {key: _plain(value) for key, value in model.metadata.items()}, msgspec.Raw(_ENCODER.encode(model.tensors)),
         [(str(s.path), s.number, s.size_bytes, s.data_start, s.tensor_count, s.expected_bytes) for s in model.shards],
         model.facts,
         [_Said(p.id, p.severity, p.text.template, p.text.plural, p.text.count, p.text.values) for p in model.problems],

@@ -35,7 +35,7 @@ def unfinished_name(path: Path) -> bool:
 def side_files(path: Path) -> tuple[Path, ...]:
     """Files beside this one by which a download program says that it is not finished."""
     name = str(path)  # a scan of a thousand models asks for each of them
-    return tuple(Path(name + ending) for ending in UNFINISHED if os.path.exists(name + ending))
+    return tuple(Path(name + ending) for ending in UNFINISHED if os.access(name + ending, os.F_OK))
 
 
 def check_start(start: bytes, size: int, path: Path) -> tuple[int, bool]:

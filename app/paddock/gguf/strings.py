@@ -20,7 +20,7 @@ _BLOCK = 64
 _LONGEST = 96
 _COMMON = 8.5
 """Bytes of a usual token. The alternatives are tried in order, so the likely lengths come first."""
-_WORTH_A_CHAIN = 16384
+_WORTH_A_CHAIN = 4096
 
 
 def _record(length: int) -> bytes:

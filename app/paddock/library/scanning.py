@@ -12,6 +12,7 @@ from pathlib import Path
 
 from paddock.errors import AppError
 from paddock.gguf import ModelFile
+from paddock.library.apart import Apart
 from paddock.library.model import Entry, Place
 from paddock.library.reading import Answer, Unread, read_all, silent
 from paddock.library.walk import Candidate, Seen, in_place
@@ -22,12 +23,14 @@ _GLANCE_S = 0.1
 
 
 def scan(places: Iterable[Place | Path], *, read: Callable[[Path], ModelFile], progress: Progress | None = None,
-         cancelled: Callable[[], bool] | None = None, patience_s: float = _PATIENCE_S) -> list[Entry]:
+         cancelled: Callable[[], bool] | None = None, patience_s: float = _PATIENCE_S,
+         apart: Callable[[], Apart] | None = None) -> list[Entry]:
     """What was found, in the order of the places; when cancelled, what was found until then.
 
     `read` is `gguf.read` with a cache; it is called in several threads. `progress(done, all or None while still
     looking, name)`. A file or a folder that does not answer within `patience_s` (a network drive that is gone) is
-    listed as an error.
+    listed as an error. `apart` starts a second process that fills the cache of `read` (`library.apart.apart_for`); a
+    scan that would last asks for some.
     """
     stop = cancelled or (lambda: False)
     tell = progress or (lambda done, total, name: None)
@@ -41,7 +44,7 @@ def scan(places: Iterable[Place | Path], *, read: Callable[[Path], ModelFile], p
         if error is not None:
             silent_places.append(Entry(place.path, place.label, error=error))
     answers: dict[int, Answer] = {}
-    for number, answer in read_all([c.path for c in found], read, patience_s, stop):
+    for number, answer in read_all([c.path for c in found], read, patience_s, stop, apart):
         tell(len(answers), len(found), found[number].alias or found[number].path.name)
         answers[number] = answer
     if not stop():

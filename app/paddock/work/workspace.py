@@ -18,6 +18,7 @@ from paddock.gguf.cache import NearCache
 from paddock.gguf.model import ModelFile
 from paddock.hardware import Machine
 from paddock.launch import Plan
+from paddock.library.apart import apart_for
 from paddock.library.watching import stamp
 from paddock.paths import DataPaths, as_typed
 from paddock.server import leftovers
@@ -161,7 +162,7 @@ class Workspace:
     def scan(self, progress: Progress, cancelled: Callable[[], bool]) -> list[library.Entry]:
         """Every model file of the folders and caches; files that cannot be read are listed with the reason."""
         found = library.scan(self.places(), read=lambda p: gguf.read(p, cache=self._headers), progress=progress,
-                             cancelled=cancelled)
+                             cancelled=cancelled, apart=apart_for(self._headers.folder))
         if not cancelled():
             self._headers.prune(entry.path for entry in found)
         return found
@@ -343,5 +344,6 @@ class Workspace:
             if self._database is not None:
                 self._database.close()
                 self._database = None
+        self._headers.close()
 
 
