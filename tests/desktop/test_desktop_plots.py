@@ -149,7 +149,7 @@ def test_a_missed_sample_is_a_gap_and_never_zero(stack: PlotStack) -> None:
     cols["requests_processing"] = np.where(missed, NAN, 1.0)
     frame = frame_of(t, cols)
     stack.set_frame(frame)
-    x, y = stack.speed._generation.getData()
+    x, y = stack.speed._generation.shown()
     inside = y[(x > 251) & (x < 269)]
     assert len(inside)
     assert np.isnan(inside).all()
@@ -261,7 +261,7 @@ def test_nothing_grows_over_many_ticks(stack: PlotStack) -> None:
     for count in range(200, 4000, 40):
         stack.set_frame(frame_of(t[:count], {n: y[:count] for n, y in cols.items()}))
     items = sum(len(p.view.scene().items()) for p in stack.plots)
-    x, _ = stack.speed._generation.getData()
+    x, _ = stack.speed._generation.shown()
     stack.set_frame(frame_of(t, cols))
     assert sum(len(p.view.scene().items()) for p in stack.plots) == items
     assert len(x) < 2 * stack.width()
@@ -270,7 +270,7 @@ def test_nothing_grows_over_many_ticks(stack: PlotStack) -> None:
 def test_hours_are_drawn_with_as_many_points_as_minutes(stack: PlotStack) -> None:
     stack.set_span(None)
     stack.set_frame(frame_of(*columns(50_000)))
-    x, _ = stack.speed._generation.getData()
+    x, _ = stack.speed._generation.shown()
     assert len(x) < 4 * stack.width()
 
 

@@ -89,6 +89,8 @@ class Series:
         self._t: Times = np.empty(self._room, np.float64)
         self._columns: dict[str, _Column] = {}
         self._used = 0
+        self._dropped = 0
+        self._moments: tuple[object, Times] = None, self._t
         self._lock = threading.Lock()
 
     @classmethod
@@ -150,6 +152,7 @@ class Series:
         for column in self._columns.values():
             column.drop(self._block, self._used)
         self._used -= self._block
+        self._dropped += 1
 
     def fill(self, name: str, t0: float, t1: float, value: float) -> None:
         """Give the gaps of a column within [t0, t1] a value that became known later."""
@@ -210,16 +213,29 @@ class Series:
         """Whole bins of `level`, then what is left over in bins of the finer levels, then single samples."""
         times: list[Times] = []
         values: list[Floats] = []
+        # All columns of a picture share their moments: the last ones are kept for the next column.
+        key = level, first, last, self._used, self._dropped, tuple(column.built[: level + 1])
+        known = self._moments[1] if self._moments[0] == key else None
         for one in range(level, -1, -1):
             size = FACTOR ** (one + 1)
             bin0, bin1 = first // size, min(column.built[one], last // size + (one == level and last % size > 0))
             if bin1 <= bin0:
                 continue
-            starts = np.arange(bin0, bin1) * size
-            times.append(np.stack((self._t[starts], self._t[starts + size // 2]), axis=1).ravel())
-            values.append(np.stack((column.low[one][bin0:bin1], column.high[one][bin0:bin1]), axis=1).ravel())
+            part = slice(bin0 * size, bin1 * size, size)
+            edges = np.empty(2 * (bin1 - bin0), np.float32)
+            edges[0::2], edges[1::2] = column.low[one][bin0:bin1], column.high[one][bin0:bin1]
+            values.append(edges)
+            if known is None:
+                moments = np.empty(2 * (bin1 - bin0))
+                moments[0::2] = self._t[part]
+                moments[1::2] = self._t[part.start + size // 2:part.stop:size]
+                times.append(moments)
             first = bin1 * size
         if first < last:
-            times.append(self._t[first:last])
             values.append(column.values[first:last])
-        return np.concatenate(times), np.concatenate(values)
+            if known is None:
+                times.append(self._t[first:last])
+        if known is None:
+            known = np.concatenate(times)
+            self._moments = key, known
+        return known, np.concatenate(values)

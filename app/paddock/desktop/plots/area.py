@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPolygonF
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from paddock.desktop.plots import ink
 from paddock.desktop.plots.scale import Floats, runs
@@ -23,7 +23,7 @@ _BEYOND = 64
 """Columns out of sight from which an edge may run into sight."""
 
 
-class Area(pg.GraphicsObject):  # type: ignore[misc]
+class Area(QGraphicsItem):
     """A filled band between two curves under its own 1 px line; NaN leaves a hole."""
 
     def __init__(self, colour: int, share: float) -> None:
@@ -88,14 +88,18 @@ def _paint_columns(painter: QPainter, t: Floats, low: Floats, high: Floats, join
     inside = (x >= -_BEYOND) & (x < width + _BEYOND)
     if way.m22() >= 0 or not inside.any():  # upside down, or nothing in sight
         return
-    x, top, bottom = x[inside], np.clip(top[inside], 0, height), np.clip(bottom[inside], 0, height)
-    columns, tops, bottoms = _every_column(x, top, bottom, joined[inside])
+    if not inside.all():
+        x, top, bottom, joined = x[inside], top[inside], bottom[inside], joined[inside]
+    columns, tops, bottoms = _every_column(x, np.clip(top, 0, height), np.clip(bottom, 0, height), joined)
     left, above, below = int(columns[0]), int(tops.min()), int(bottoms.max())
     if below <= above:
         return
-    picture = np.zeros((below - above, int(columns[-1]) - left + 1), np.uint32)
-    rows = np.arange(above, below)[:, None]
-    picture[:, columns - left] = np.where((rows >= tops) & (rows < bottoms), _premultiplied(colour), 0)
+    rows = np.arange(above, below, dtype=np.int16)[:, None]  # small numbers: this is most of the work
+    tops, bottoms = tops.astype(np.int16), bottoms.astype(np.int16)
+    picture = ((rows >= tops) & (rows < bottoms)) * _premultiplied(colour)
+    if columns.size <= columns[-1] - left:
+        filled, picture = picture, np.zeros((below - above, int(columns[-1]) - left + 1), np.uint32)
+        picture[:, columns - left] = filled
     image = QImage(picture.data, picture.shape[1], picture.shape[0], picture.shape[1] * 4,
                    QImage.Format.Format_ARGB32_Premultiplied)
     image.setDevicePixelRatio(ratio)
@@ -110,8 +114,13 @@ def _every_column(x: Pixels, top: Pixels, bottom: Pixels, joined: Mask) -> tuple
 
     Samples can lie further apart than columns: a slow computer answers late, and a zoom shows few of them.
     """
-    columns, starts = np.unique(x, return_index=True)
+    starts = np.flatnonzero(np.diff(x, prepend=x[0] - 1))  # x rises
+    columns = x[starts]
     tops, bottoms = (np.minimum.reduceat(y, starts) for y in (top, bottom))
+    if joined[:-1].all():
+        every = np.arange(columns[0], columns[-1] + 1)
+        tops, bottoms = (np.round(np.interp(every, columns, y)).astype(np.int64) for y in (tops, bottoms))
+        return every, tops, bottoms
     steps = np.diff(columns, append=columns[-1] + 1)
     straight = joined[np.append(starts[1:], x.size) - 1]
     straight[-1] = False

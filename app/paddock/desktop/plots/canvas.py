@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QGraphicsItem, QHBoxLayout, QLabel, QSizePolicy, QStyleOptionGraphicsItem, QWidget
 
 from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.legend import Legend
+from paddock.desktop.plots.line import Line
 from paddock.desktop.plots.scale import short_text
 
 
@@ -20,6 +21,7 @@ class Scale(QWidget):
         self._top = 0.0
         self._right = right
         self._colour = 0
+        self._picture: tuple[object, QPixmap] | None = None
         self.kilo = 1000.0
         self.setFixedWidth(width)
 
@@ -34,11 +36,26 @@ class Scale(QWidget):
         return self._top
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """From a picture: each new frame paints what lies under the cross-hair's glass, and this seldom changes."""
         if not self._top:
             return
+        font, ratio = ink.caption(), self.devicePixelRatioF()
+        pen = ink.data(self._colour) if self._colour else ink.role("text3")
+        key = self._top, self.kilo, pen.rgba(), font.key(), self.size(), ratio
+        if self._picture is None or self._picture[0] != key:
+            picture = QPixmap(self.size() * ratio)
+            picture.setDevicePixelRatio(ratio)
+            picture.fill(Qt.GlobalColor.transparent)
+            self._paint_figures(picture, font, pen)
+            self._picture = key, picture
         painter = QPainter(self)
-        painter.setFont(ink.caption())
-        painter.setPen(ink.data(self._colour) if self._colour else ink.role("text3"))
+        painter.drawPixmap(0, 0, self._picture[1])
+        painter.end()
+
+    def _paint_figures(self, picture: QPixmap, font: QFont, colour: QColor) -> None:
+        painter = QPainter(picture)
+        painter.setFont(font)
+        painter.setPen(colour)
         height, line = self.height(), painter.fontMetrics().height()
         side = Qt.AlignmentFlag.AlignLeft if self._right else Qt.AlignmentFlag.AlignRight
         for share in (0.0, 0.5, 1.0):
@@ -49,7 +66,7 @@ class Scale(QWidget):
         painter.end()
 
 
-class Backdrop(pg.GraphicsObject):  # type: ignore[misc]
+class Backdrop(QGraphicsItem):
     """Grid and gaps behind the curves, in data coordinates."""
 
     def __init__(self) -> None:
@@ -87,7 +104,7 @@ class Backdrop(pg.GraphicsObject):  # type: ignore[misc]
 
 
 class Canvas(QWidget):
-    """Scale, view, scale, legend in a row. Curves are made once with `curve` and fed with `setData`."""
+    """Scale, view, scale, legend in a row. Curves are made once with `curve` and fed with `set_data`."""
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,9 +143,9 @@ class Canvas(QWidget):
         box = self._second_box() if second else self.box
         box.addItem(item, ignoreBounds=True)
 
-    def curve(self, second: bool = False) -> pg.PlotCurveItem:
+    def curve(self, second: bool = False) -> Line:
         """A line that keeps gaps as gaps; its pen is set by `restyle` of the plot that owns it."""
-        made = pg.PlotCurveItem(connect="finite", antialias=True)
+        made = Line()
         self.add(made, second)
         return made
 

@@ -15,6 +15,7 @@ from paddock.desktop.plots.area import Area
 from paddock.desktop.plots.canvas import Canvas
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Row
+from paddock.desktop.plots.line import Line
 from paddock.desktop.plots.scale import Floats, calm_top, hold_lone, peak, power_top
 from paddock.text import Text
 from paddock.units import GIB, MINUS, count_text, missing, number_text
@@ -60,10 +61,10 @@ class Plot(Canvas):
         rows = (f"{row.name} {row.value}".strip() for row in self.legend_rows(frame, moment) if row.value)
         return f"{self.title.text()}: " + ", ".join(rows)
 
-    def _feed(self, curve: pg.PlotCurveItem, frame: Frame, name: str, window: Window, factor: float = 1.0) -> float:
+    def _feed(self, curve: Line, frame: Frame, name: str, window: Window, factor: float = 1.0) -> float:
         """Show one column; returns its highest visible figure (NaN: nothing)."""
         x, y = frame.cut(name, window.start, window.end, window.points)
-        curve.setData(x, y * factor if factor != 1.0 else y)
+        curve.set_data(x, y * factor if factor != 1.0 else y)
         return peak(y) * factor
 
 
@@ -101,8 +102,8 @@ class SpeedPlot(Plot):
 
     def restyle(self) -> None:
         super().restyle()
-        self._generation.setPen(ink.pen(ink.data(1)))
-        self._prompt.setPen(ink.pen(ink.data(2), ink.dash(2)))
+        self._generation.set_pen(ink.pen(ink.data(1)))
+        self._prompt.set_pen(ink.pen(ink.data(2), ink.dash(2)))
         self._usual.setPen(ink.pen(ink.role("text2"), ink.DOTS))
 
     def draw(self, frame: Frame, window: Window) -> None:
@@ -124,7 +125,7 @@ class SpeedPlot(Plot):
         """While no prompt is read there is no speed to show: a line at 0 would be noise between the prompts."""
         x, y = frame.cut("prompt_per_s", window.start, window.end, window.points)
         y = hold_lone(np.where(y > 0, y, math.nan))
-        self._prompt.setData(x, y)
+        self._prompt.set_data(x, y)
         return peak(y)
 
     def legend_rows(self, frame: Frame, moment: float) -> list[Row]:
@@ -224,7 +225,7 @@ class MemoryPlot(Plot):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(str(Text("Memory, GiB")), parent)
         self._setup = Setup()
-        self._used: dict[str, pg.PlotCurveItem] = {}
+        self._used: dict[str, Line] = {}
         self._share: dict[str, Area] = {}
         self._ram, self._ram_area = self.curve(), Area(4, 0.2)
         self.add(self._ram_area)
@@ -262,8 +263,8 @@ class MemoryPlot(Plot):
     def restyle(self) -> None:
         super().restyle()
         for i, curve in enumerate(self._used.values()):
-            curve.setPen(ink.pen(ink.data(self._number(i)), ink.dash(self._number(i))))
-        self._ram.setPen(ink.pen(ink.data(4), ink.dash(4)))
+            curve.set_pen(ink.pen(ink.data(self._number(i)), ink.dash(self._number(i))))
+        self._ram.set_pen(ink.pen(ink.data(4), ink.dash(4)))
         self._peak.setPen(ink.pen(ink.role("base")))
         self._peak.setBrush(ink.role("text"))
         self._predicted.setPen(ink.pen(ink.role("text"), ink.DOTS))
@@ -334,7 +335,7 @@ class LoadPlot(Plot):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(str(Text("Load, %")), parent)
-        self._curves: dict[str, pg.PlotCurveItem] = {}
+        self._curves: dict[str, Line] = {}
         self._cpu = self.curve()
 
     def configure(self, setup: Setup) -> None:
@@ -347,8 +348,8 @@ class LoadPlot(Plot):
         super().restyle()
         for i, curve in enumerate(self._curves.values()):
             number = (1, 2, 3, 5, 6)[i % 5]
-            curve.setPen(ink.pen(ink.data(number), ink.dash(number)))
-        self._cpu.setPen(ink.pen(ink.data(4), ink.dash(4)))
+            curve.set_pen(ink.pen(ink.data(number), ink.dash(number)))
+        self._cpu.set_pen(ink.pen(ink.data(4), ink.dash(4)))
 
     def draw(self, frame: Frame, window: Window) -> None:
         highs = [self._feed(curve, frame, f"{name}.utilisation_pct", window) for name, curve in self._curves.items()]
