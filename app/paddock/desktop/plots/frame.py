@@ -77,6 +77,8 @@ class Frame:
     events: Sequence[Event] = ()
     now: float = 0.0
     """The end of the time axis."""
+    _gaps: dict[tuple[float, float, int], list[tuple[float, float]]] = field(default_factory=dict, init=False,
+                                                                             repr=False, compare=False)
 
     def has(self, name: str) -> bool:
         return name in self.series.names
@@ -97,6 +99,11 @@ class Frame:
 
     def gaps(self, start: float, end: float, points: int) -> list[tuple[float, float]]:
         """(from, to) seconds in which the server gave no answer, 1.5 s and longer."""
+        known = self._gaps.get((start, end, points))  # several plots of one picture ask for the same
+        if known is not None:
+            return known
         t, answered = self.cut("requests_processing", start, end, points)
         found = [(float(t[max(a - 1, 0)]), float(t[min(b + 1, len(t) - 1)])) for a, b in runs(np.isnan(answered))]
-        return [gap for gap in found if gap[1] - gap[0] >= _LEAST_GAP_S]
+        self._gaps.clear()
+        self._gaps[start, end, points] = long = [gap for gap in found if gap[1] - gap[0] >= _LEAST_GAP_S]
+        return long

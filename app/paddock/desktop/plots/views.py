@@ -193,8 +193,8 @@ class ContextPlot(Plot):
                 continue
             # A slot that is not known beside one that is counts as nothing; where all are unknown there is a hole.
             low = np.full_like(y, math.nan) if base is None else base
-            floor, alone = np.nan_to_num(low), np.isnan(y)
-            upper = np.where(alone, low, floor + np.nan_to_num(y))
+            floor, alone = np.where(np.isnan(low), 0, low), np.isnan(y)
+            upper = np.where(alone, low, floor + y)
             area.set_data(x, np.where(alone, math.nan, floor), np.where(alone, math.nan, upper))
             base = upper
             high = float(np.fmax(high, peak(upper)))
