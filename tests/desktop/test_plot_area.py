@@ -84,3 +84,8 @@ def test_over_hours_a_frame_is_drawn_only_when_the_picture_can_change(qtbot) -> 
     for tenths in range(81, 131):
         stack.take(Frame(series, (), (), 7200.0 + tenths / 10))
     assert 9 <= len(drawn) <= 11  # in five seconds: twice a second, however often frames come
+    drawn.clear()
+    series = Series.of(t, {"generation_per_s": np.full(3600, 40.0), "cpu_pct": np.full(3600, 90.0)})
+    for tenths in range(50):
+        stack.take(Frame(series, (), (), 7190.0 + tenths / 10))
+    assert 5 <= len(drawn) <= 7  # once a second where the processors are at work

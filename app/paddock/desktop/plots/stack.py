@@ -29,7 +29,9 @@ _LANES_MOST = 104
 _STALE_S = 5.0
 """A frame that was not worth drawing is drawn after so long all the same: a new peak changes the scale."""
 _LEAST_S = 0.45
-"""Between two pictures of a running server: drawing takes memory bandwidth from a server that computes on the CPU."""
+"""Between two pictures of a running server."""
+_LEAST_BUSY_S, _BUSY_PCT = 0.95, 40.0
+"""The same where the processors are at work: drawing takes their time and memory bandwidth from the server."""
 _YOUNG_SPANS_S = (15.0, 30.0, 60.0)
 
 
@@ -107,15 +109,18 @@ class PlotStack(QWidget):
     def take(self, frame: Frame) -> None:
         """A newer frame from somebody who pulls himself: drawn if the stack can be seen, else kept for later.
 
-        Two pictures a second are enough, and over hours a pixel stands for many samples: a frame that comes sooner, or
-        cannot move the picture by half a pixel, and brings no event, waits for the next.
+        Two pictures a second are enough (one, where the processors are busy), and over hours a pixel stands for many
+        samples: a frame that comes sooner, or cannot move the picture by half a pixel, and brings no event, waits.
         """
         self.frame = frame
         if not self.isVisible():
             self._follow_window()
-        elif (abs(frame.now - self._drawn_now) >= max(_LEAST_S, min(self._pixel_s() / 2, _STALE_S))
+        elif (abs(frame.now - self._drawn_now) >= max(self._least_s(), min(self._pixel_s() / 2, _STALE_S))
               or len(frame.events) != self._drawn_events):
             self.redraw()
+
+    def _least_s(self) -> float:
+        return _LEAST_BUSY_S if self.frame.at("cpu_pct", self.frame.now) >= _BUSY_PCT else _LEAST_S
 
     def _pixel_s(self) -> float:
         """Seconds that one pixel of the plots stands for."""
