@@ -173,7 +173,8 @@ def test_a_watched_router_shows_its_models_and_their_figures(tmp_path: Path) -> 
             assert post(f"http://127.0.0.1:{port}/completion", body)["timings"]["predicted_n"] == 8
             while not watched.recorder.snapshot().requests or watched.recorder.busy:
                 assert not watched.join(0.05)
-            assert [m.state for m in watched.models] == ["loaded"]
+            while [m.state for m in watched.models] != ["loaded"]:  # the list is asked for once a second or so
+                assert not watched.join(0.05)
         finally:
             workspace.close()
             child.terminate()

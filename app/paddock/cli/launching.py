@@ -61,6 +61,10 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
     plan, profile = told(workspace.resolve(*target_and_flags(target, flags)))
     reporter = Reporter(options.json)
     try:
+        if proxy:
+            from paddock.launch import effective
+
+            _can_listen(proxy, effective(plan).port)
         run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter,
                                restart_limit=profile.restart_limit if profile else 0)
         reporter.attach(run)
@@ -69,6 +73,20 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
         return reporter.finish(run, stopped)
     finally:
         workspace.close()
+
+
+def _can_listen(port: int, server_port: int | None) -> None:
+    """AppError where the proxy could not have its port: better now than after a long load."""
+    from paddock.errors import AppError
+    from paddock.server import ServerSpec
+    from paddock.server.port import check
+
+    what = Text("The recording proxy cannot listen on port {port}.", port=port)
+    if port == server_port:
+        raise AppError(what, why=Text("It is the server's own port."),
+                       hint=Text("Give the proxy another, or 0 for any free one."))
+    if (found := check(ServerSpec((), {}, port=port), lambda _: False)) is not None:
+        raise AppError(what, why=found.cause, hint=found.advice)
 
 
 def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:

@@ -20,6 +20,7 @@ from paddock.cli import (
     launching,
     models,
     profiles,
+    router,
     rpc,
     sessions,
 )
@@ -41,8 +42,8 @@ def paddock() -> None:
 
 for _command in (inspect.inspect, engines.engines, devices.devices, engines.doctor, estimate.fit, estimate.check,
                  launching.command, launching.launch, launching.watch,
-                 bench.bench, models.models, profiles.profiles, rpc.rpc, sessions.sessions, sessions.report,
-                 sessions.sql):
+                 bench.bench, models.models, profiles.profiles, router.router, rpc.rpc,
+                 sessions.sessions, sessions.report, sessions.sql):
     paddock.add_command(_command)
 for _command in (hub.search, hub.show, hub.get, hub.token):
     models.models.add_command(_command)

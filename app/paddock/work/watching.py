@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from paddock.work.run import RunListener
     from paddock.work.workspace import Workspace
 
-_LOCAL = ("127.0.0.1", "localhost", "::1")
+LOCAL = ("127.0.0.1", "localhost", "::1")
 _SILENT_S = 5.0
 _FIRST_LOOK_S = 2.0
 
@@ -66,10 +66,10 @@ class Watched:
         self.started_utc = datetime.now(UTC).isoformat(timespec="seconds")
         self.started = time.monotonic()
         self._key = key
-        self._trust_any = insecure or urlsplit(self.url).hostname in _LOCAL
+        self._trust_any = insecure or urlsplit(self.url).hostname in LOCAL
         self.props = self._first_answer()
         self.is_router = self.props.get("role") == "router"
-        self._here = listening(self.url) if urlsplit(self.url).hostname in _LOCAL else None
+        self._here = listening(self.url) if urlsplit(self.url).hostname in LOCAL else None
         self.preview = _preview(workspace, self.props, self._here)
         self.label = self._label()
         self._notice: Diagnosis | None = None
