@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -49,8 +50,9 @@ def export_session(database: Path, session_id: int, to: Path) -> None:
 def import_sessions(database: Database, file: Path) -> list[int]:
     """Take over the sessions of such a file; returns their new ids.
 
-    They keep their facts, but not the model's identity: figures of another machine are no measure of this one. AppError
-    where the file is none of ours, damaged, or of a newer Paddock.
+    One that is here already is not taken over again: its id is that one's. They keep their facts, but not the model's
+    identity: figures of another machine are no measure of this one. AppError where the file is none of ours, damaged,
+    or of a newer Paddock.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "session.db"
@@ -92,12 +94,30 @@ def _take_over(source: sqlite3.Connection, to: sqlite3.Connection, session_id: i
     values = dict(zip(names, row, strict=True)) | {"owner_pid": None, "owner_started": None, "model_identity": None}
     if values.get("end_utc") is None:
         values |= {"end_utc": values["start_utc"], "state": "interrupted"}
+    here = _already_here(source, to, session_id, values)
+    if here is not None:
+        return here
     sql = f"INSERT INTO session ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
     made = int(to.execute(sql, tuple(values.values())).lastrowid or 0)
     for table in _tables(to):
         if table != "session":
             _copy(source, to, table, session_id, made)
     return made
+
+
+def _already_here(source: sqlite3.Connection, to: sqlite3.Connection, session_id: int,
+                  values: Mapping[str, object]) -> int | None:
+    """The same session, taken over before or recorded here: began and ended at the same moments with the same command,
+    and with as many requests and samples."""
+    same = to.execute("SELECT id FROM session WHERE start_utc IS ? AND end_utc IS ? AND command IS ?",
+                      tuple(values.get(name) for name in ("start_utc", "end_utc", "command")))
+    theirs = _row_counts(source, session_id)
+    return next((int(row[0]) for row in same.fetchall() if _row_counts(to, row[0]) == theirs), None)
+
+
+def _row_counts(connection: sqlite3.Connection, session_id: int) -> list[int]:
+    return [connection.execute(f"SELECT count(*) FROM {table} WHERE session_id = ?", (session_id,)).fetchone()[0]
+            for table in ("request", "system_sample")]
 
 
 def _session_row(source: sqlite3.Connection, to: sqlite3.Connection,
