@@ -9,7 +9,7 @@ import pytest
 from paddock.engine import Engine
 from paddock.launch import Conditions, command, parse
 from paddock.launch.additions import ADDITIONS
-from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, NEVER, Group, Kind
+from paddock.launch.catalogue import CATALOGUE, GROUP_NAMES, NEVER, Group, Kind, builds
 from paddock.launch.catalogue.advice import ADVICE
 
 
@@ -40,7 +40,16 @@ def test_since_and_until_agree_with_the_recorded_builds(engine: Engine, older_en
         in_older = any(name in older_engine.by_flag for name in option.names)
         in_newer = any(name in engine.by_flag for name in option.names)
         assert in_newer is (option.until is None), option.id
-        assert in_older is (option.since is None and option.until in (None, 10434)), option.id
+        there = (option.since or 0) <= 10434 and (option.until is None or option.until >= 10434)
+        assert in_older is there, option.id
+
+
+def test_builds_are_dated_for_known_options_only() -> None:
+    ids = {option.id for option in CATALOGUE.options}
+    assert set(builds.SINCE) | set(builds.UNTIL) <= ids
+    assert all(CATALOGUE[name].since == build for name, build in builds.SINCE.items())
+    assert all(CATALOGUE[name].until == build for name, build in builds.UNTIL.items())
+    assert all(9093 <= build <= 11434 for build in (*builds.SINCE.values(), *builds.UNTIL.values()))
 
 
 def test_choices_and_defaults_are_those_of_the_help(engine: Engine) -> None:

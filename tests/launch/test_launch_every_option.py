@@ -105,7 +105,7 @@ def test_an_example_is_no_error_for_the_checks_either(engine: Engine, tmp_path: 
 
 
 def test_what_another_engine_has_not_is_refused_with_the_reason(older_engine: Engine, tmp_path: Path) -> None:
-    newer = [option for option in CATALOGUE if option.since is not None]
+    newer = [option for option in CATALOGUE if (option.since or 0) > 10434]
     assert len(newer) >= 10
     for option in newer:
         for plan in plans(option, tmp_path):

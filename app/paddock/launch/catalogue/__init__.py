@@ -7,9 +7,10 @@ hold ("-c", "--ctx_size", "--no-kv-offload"), `CATALOGUE[name]` any name of it w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddock.launch.catalogue import (
+    builds,
     context,
     cpu,
     kv,
@@ -109,4 +110,9 @@ class Catalogue:
         return tuple(self._by_spelling)
 
 
-CATALOGUE = Catalogue(tuple(option for table in _TABLES for option in table.OPTIONS))
+def _dated(option: Option) -> Option:
+    since, until = builds.SINCE.get(option.id), builds.UNTIL.get(option.id, option.until)
+    return replace(option, since=since, until=until) if (since, until) != (option.since, option.until) else option
+
+
+CATALOGUE = Catalogue(tuple(_dated(option) for table in _TABLES for option in table.OPTIONS))

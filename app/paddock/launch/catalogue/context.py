@@ -52,7 +52,7 @@ OPTIONS = (
     Option(
         "kv-unified-per-slot", ("--kv-unified-per-slot",), Kind.INT, Group.CONTEXT,
         Text("Context limit per slot"), Text("Most tokens that one slot may use of a shared context."),
-        low=1, unit=Text("tokens"), env="LLAMA_ARG_KV_UNIFIED_PER_SLOT", since=11434, strict=True,
+        low=1, unit=Text("tokens"), env="LLAMA_ARG_KV_UNIFIED_PER_SLOT", strict=True,
     ),
     Option(
         "flash-attn", ("-fa", "--flash-attn"), Kind.ENUM, Group.CONTEXT,

@@ -17,7 +17,7 @@ OPTIONS = (
     Option(
         "log-jsonl", ("--log-jsonl",), Kind.PAIR, Group.LOGGING,
         Text("Log as JSON lines"), Text("Writes the log as one JSON object a line, on standard output."),
-        negations=("--no-log-jsonl",), default="off", env="LLAMA_ARG_LOG_JSONL", since=11434,
+        negations=("--no-log-jsonl",), default="off", env="LLAMA_ARG_LOG_JSONL",
     ),
     Option(
         "log-colors", ("--log-colors",), Kind.ENUM, Group.LOGGING,

@@ -23,7 +23,7 @@ OPTIONS = (
         "lazy-mode", ("-lzm", "--lazy-mode"), Kind.ENUM, Group.MEMORY,
         Text("Lazy tensors"),
         Text("Reads rows of very large tensors from disk when they are needed. auto does it above 4 GiB."),
-        choices=("on", "auto", "off"), default="auto", env="LLAMA_ARG_LAZY_MODE", since=11434,
+        choices=("on", "auto", "off"), default="auto", env="LLAMA_ARG_LAZY_MODE",
     ),
     Option(
         "override-tensor", ("-ot", "--override-tensor"), Kind.LIST, Group.MEMORY,
@@ -44,7 +44,7 @@ OPTIONS = (
         "n-cpu-ffn", ("-ncffn", "--n-cpu-ffn"), Kind.INT, Group.MEMORY,
         Text("FFN on the CPU"),
         Text("Keeps the feed-forward weights of the first layers in RAM. For models without experts."),
-        low=0, unit=Text("layers"), env="LLAMA_ARG_N_CPU_FFN", since=11434, strict=True,
+        low=0, unit=Text("layers"), env="LLAMA_ARG_N_CPU_FFN", strict=True,
     ),
     Option(
         "gpu-layers", ("-ngl", "--gpu-layers", "--n-gpu-layers"), Kind.INT, Group.MEMORY,

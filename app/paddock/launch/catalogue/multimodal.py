@@ -27,7 +27,7 @@ OPTIONS = (
     Option(
         "mmproj-device", ("-mmdev", "--mmproj-device"), Kind.TEXT, Group.MULTIMODAL,
         Text("Projector device"), Text("Device for the projector, by the engine's name."),
-        env="MTMD_BACKEND_DEVICE", since=11434,
+        env="MTMD_BACKEND_DEVICE",
     ),
     Option(
         "image-min-tokens", ("--image-min-tokens",), Kind.INT, Group.MULTIMODAL,
@@ -47,17 +47,17 @@ OPTIONS = (
     Option(
         "video-fps", ("--video-fps",), Kind.FLOAT, Group.MULTIMODAL,
         Text("Video frames"), Text("Frames that are taken of each second of video."),
-        low=0, open_low=True, default="4.0", unit=Text("per second"), env="LLAMA_ARG_VIDEO_FPS", since=11434,
+        low=0, open_low=True, default="4.0", unit=Text("per second"), env="LLAMA_ARG_VIDEO_FPS",
     ),
     Option(
         "video-timestamp-interval", ("--video-timestamp-interval",), Kind.INT, Group.MULTIMODAL,
         Text("Video timestamps"), Text("Time between two timestamps in the text."),
-        low=0, default="5000", unit=Text("ms"), env="LLAMA_ARG_VIDEO_TIMESTAMP_INTERVAL", since=11434,
+        low=0, default="5000", unit=Text("ms"), env="LLAMA_ARG_VIDEO_TIMESTAMP_INTERVAL",
     ),
     Option(
         "video-ffmpeg-dir", ("--video-ffmpeg-dir",), Kind.FOLDER, Group.MULTIMODAL,
         Text("Folder of ffmpeg"), Text("Folder with ffmpeg and ffprobe. PATH is searched unless set."),
-        env="LLAMA_ARG_VIDEO_FFMPEG_DIR", since=11434,
+        env="LLAMA_ARG_VIDEO_FFMPEG_DIR",
     ),
     Option(
         "media-path", ("--media-path",), Kind.FOLDER, Group.MULTIMODAL,

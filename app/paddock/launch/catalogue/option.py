@@ -106,9 +106,9 @@ class Option:
     """Older builds took it without a value."""
     secret: bool = False
     since: int | None = None
-    """First of the recorded builds that has it; None: all of them."""
+    """First build that is known to have it (`catalogue.builds`); None: all that were looked at."""
     until: int | None = None
-    """Last of the recorded builds that has it; None: still there."""
+    """Last build that is known to have it, 0 for one before those that were looked at; None: still there."""
     moved: tuple[tuple[str, str | None], ...] = ()
     """What to set instead: (option id, fixed value, or None to carry the value over)."""
     moved_off: tuple[tuple[str, str | None], ...] = ()

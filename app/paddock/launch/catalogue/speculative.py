@@ -117,13 +117,13 @@ OPTIONS = (
         "spec-synth-len", ("--spec-synth-len",), Kind.FLOAT, Group.SPECULATIVE,
         Text("Synthetic acceptance length"),
         Text("For benchmarks only: pretends that so many tokens are accepted on average."),
-        low=1, unit=Text("tokens"), env="LLAMA_ARG_SPEC_SYNTH_LEN", since=11434, strict=True,
+        low=1, unit=Text("tokens"), env="LLAMA_ARG_SPEC_SYNTH_LEN", strict=True,
     ),
     Option(
         "spec-synth-rates", ("--spec-synth-rates",), Kind.LIST, Group.SPECULATIVE,
         Text("Synthetic acceptance rates"),
         Text("For benchmarks only: pretends these acceptance rates, one a position."),
-        env="LLAMA_ARG_SPEC_SYNTH_RATES", since=11434,
+        env="LLAMA_ARG_SPEC_SYNTH_RATES",
     ),
     Option(
         "spec-draft-p-split", ("--spec-draft-p-split", "--draft-p-split"), Kind.FLOAT, Group.SPECULATIVE,
@@ -143,7 +143,7 @@ OPTIONS = (
     Option(
         "spec-draft-sampling", ("--spec-draft-sampling",), Kind.ENUM, Group.SPECULATIVE,
         Text("Draft sampling"), Text("Takes the draft's likeliest token, or samples it."),
-        choices=("greedy", "probabilistic"), default="greedy", env="LLAMA_ARG_SPEC_DRAFT_SAMPLING", since=11434,
+        choices=("greedy", "probabilistic"), default="greedy", env="LLAMA_ARG_SPEC_DRAFT_SAMPLING",
     ),
     Option(
         "spec-draft-device", ("-devd", "--spec-draft-device", "--device-draft"), Kind.LIST, Group.SPECULATIVE,
