@@ -115,8 +115,9 @@ class PlotStack(QWidget):
         self.frame = frame
         if not self.isVisible():
             self._follow_window()
-        elif (abs(frame.now - self._drawn_now) >= max(self._least_s(), min(self._pixel_s() / 2, _STALE_S))
-              or len(frame.events) != self._drawn_events):
+            return
+        passed_s, news = abs(frame.now - self._drawn_now), len(frame.events) != self._drawn_events
+        if news or (passed_s >= _LEAST_S and passed_s >= max(self._least_s(), min(self._pixel_s() / 2, _STALE_S))):
             self.redraw()
 
     def _least_s(self) -> float:

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from paddock.desktop.state import Desk
 
 _LOG_BATCH = 4000
-"""Lines taken at one pull. What comes faster than ten times that a second is only in the file, and the pane says so."""
-_LABEL_EVERY = 5
-"""Of the plots' pulls: figures, requests and counts change at 2 Hz."""
+"""Lines taken at one pull. What comes faster than five times that a second is only in the file, as the pane says."""
+_PULL_MS = 200
+"""As often as the server is asked while it works."""
+_LABEL_EVERY = 3
+"""Of the plots' pulls: figures, requests and counts change less than twice a second."""
 _COMPACT_WIDTH, _COMPACT_HEIGHT = 1000, 560
 
 
@@ -70,7 +72,7 @@ class RunPage(QFrame):
         self._said: tuple[object, ...] = ()
         self._build()
         self._timer = QTimer(self)
-        self._timer.setInterval(100)
+        self._timer.setInterval(_PULL_MS)
         self._timer.timeout.connect(self._pull)
         desk.runsChanged.connect(self._runs_changed)
         desk.runStateChanged.connect(self._state_changed)
@@ -291,7 +293,8 @@ class RunPage(QFrame):
 
     @Slot()
     def _pull(self, labels: bool = False) -> None:
-        """Plots and log ten times a second, figures and requests twice; what is not in sight is not drawn."""
+        """Plots and log five times a second, figures and requests not quite twice; what is not in sight is not drawn.
+        """
         source = self._source
         if source is None:
             return
