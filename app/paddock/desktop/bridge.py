@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal, Slot
 
+from paddock.desktop.collecting import Collector
 from paddock.errors import AppError
 
 T = TypeVar("T")
@@ -57,6 +58,7 @@ class _Bridge(QObject):
         super().__init__(QCoreApplication.instance())
         self._pool: ThreadPoolExecutor | None = None
         self._queue: ThreadPoolExecutor | None = None
+        self._collector = Collector(self)
         # Queued in any case: a quick function may be done before its callback is attached, in the GUI thread itself.
         self._finished.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
@@ -66,6 +68,7 @@ class _Bridge(QObject):
             pool = self._queue = self._queue or ThreadPoolExecutor(1, thread_name_prefix="paddock-desktop-files")
         else:
             pool = self._pool = self._pool or ThreadPoolExecutor(_WORKERS, thread_name_prefix="paddock-desktop")
+        self._collector.start()
         job.running = True
         future = pool.submit(function)
         future.add_done_callback(lambda f: self._announce((f, done, failed, owner, job)))
@@ -96,6 +99,7 @@ class _Bridge(QObject):
         for pool in pools:
             if pool is not None:
                 pool.shutdown(wait=True, cancel_futures=pool is pools[0])
+        self._collector.stop()
 
 
 _bridge: _Bridge | None = None
