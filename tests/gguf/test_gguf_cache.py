@@ -126,6 +126,18 @@ def test_all_models_lie_in_one_file(tmp_path: Path, cache: gguf.HeaderCache) -> 
     assert kept_files(cache) == 5
 
 
+@pytest.mark.skipif(os.name != "posix", reason="names are text there")
+def test_a_name_that_is_no_text_is_read_each_time(tmp_path: Path, cache: gguf.HeaderCache) -> None:
+    gguf.read(make.write(tmp_path / "m.gguf", *make.llama()), cache=cache)  # so that there is something to look in
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/m\xff.gguf"))
+    try:
+        make.write(path, *make.llama())
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    assert gguf.read(path, cache=cache) == gguf.read(path, cache=cache)
+    assert cache.prune([path]) == 0
+
+
 def test_numbers_that_cannot_be_kept_are_read_again(tmp_path: Path, cache: gguf.HeaderCache) -> None:
     path = make.write(tmp_path / "m.gguf", {"general.architecture": "llama"},
                       [make.Tensor("far", (8,), offset=(1 << 64) - 32)])

@@ -91,3 +91,23 @@ def test_threads_share_it(shelf: Shelf) -> None:
         thread.join()
     assert len(shelf.written()) == 120
     assert shelf.get("3-29") == b"29"
+
+
+def test_two_that_make_the_file_at_once_lose_nothing(tmp_path: Path) -> None:
+    for turn in range(10):
+        shelves = [Shelf(tmp_path / f"{turn}.sqlite") for _ in range(2)]
+        together = threading.Barrier(2)
+
+        def work(shelf: Shelf, together: threading.Barrier = together) -> None:
+            together.wait()
+            for number in range(5):
+                shelf.put(f"{id(shelf)}-{number}", b"x" * 9000)
+
+        threads = [threading.Thread(target=work, args=(shelf,)) for shelf in shelves]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(shelves[0].written()) == 10
+        for shelf in shelves:
+            shelf.close()

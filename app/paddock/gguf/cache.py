@@ -122,14 +122,12 @@ class HeaderCache:
         self._shelf.close()
 
     def _kept(self, key: str) -> _Kept | None:
-        data = self._shelf.get(key)
-        if data is None:
-            return None
         try:
-            kept = _DECODER.decode(data)
-        except (msgspec.MsgspecError, TypeError):
+            data = self._shelf.get(key)
+            kept = _DECODER.decode(data) if data is not None else None
+        except (msgspec.MsgspecError, TypeError, UnicodeEncodeError):  # the last: a name that is no text is never kept
             return None
-        return kept if kept.format == FORMAT and kept.picked == key else None
+        return kept if kept is not None and kept.format == FORMAT and kept.picked == key else None
 
     def _worth_keeping(self, key: str, age_s: float) -> bool:
         if self._kept(key) is None:

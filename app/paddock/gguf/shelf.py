@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-_BUSY_S = 1.0
+_BUSY_S, _AGAIN_S = 1.0, 0.01
 _MADE = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
          "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, written REAL, sum INTEGER, data BLOB)")
 
@@ -83,14 +83,27 @@ class Shelf:
         except OSError:
             return None
         self._connection = sqlite3.connect(self.file, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-        for statement in _MADE:
-            self._connection.execute(statement)
+        _make(self._connection)
         return self._connection
 
     def _throw_away(self) -> None:
         for ending in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self.file.with_name(self.file.name + ending).unlink()
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Two that make the file at once: SQLite refuses the one that comes second at once, whatever its timeout."""
+    end = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            for statement in _MADE:
+                connection.execute(statement)
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_AGAIN_S)
 
 
 class _Use:
