@@ -42,6 +42,9 @@ def texts_of(path: Path) -> tuple[list[tuple[str, str | None, int]], list[str]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
             found += [(part, None, node.lineno) for part in helps_of(node)]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "option":
+            found += [(part, None, node.lineno) for k in node.keywords if k.arg == "help"
+                      for part in paragraphs(literal(k.value) or "")]
         if not (isinstance(node, ast.Call) and called(node) in NAMES and node.args):
             continue
         first = node.args[0]
@@ -57,13 +60,12 @@ def texts_of(path: Path) -> tuple[list[tuple[str, str | None, int]], list[str]]:
 
 
 def helps_of(function: ast.FunctionDef) -> list[str]:
-    """What the help of a command says: its docstring and its options' helps; empty for what is no command."""
+    """What the help of a command says of itself, its docstring; empty for what is no command."""
     made = [d for d in function.decorator_list if isinstance(d, ast.Call) and isinstance(d.func, ast.Attribute)]
     names = {d.func.attr for d in made if isinstance(d.func, ast.Attribute)}
     if not names & {"command", "group"}:
         return []
-    told = [literal(k.value) for d in made for k in d.keywords if k.arg == "help"]
-    return [part for words in (ast.get_docstring(function), *told) for part in paragraphs(words or "")]
+    return paragraphs(ast.get_docstring(function) or "")
 
 
 def extract() -> tuple[Catalog, list[str]]:

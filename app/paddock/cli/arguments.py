@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,3 +71,18 @@ class Seconds(click.FloatRange):
         if not math.isfinite(seconds):
             self.fail(str(Text("“{text}” is not a number of seconds.", text=value)), param, ctx)
         return seconds
+
+
+def reached(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--key and --insecure, for a command that asks a server which runs already."""
+    key = click.option("--key", default=None,
+                       help="The server's API key, or a reference: env:NAME, file:PATH, keyring:NAME.")
+    insecure = click.option("--insecure", is_flag=True, help="Take any TLS certificate.")
+    return key(insecure(command))
+
+
+def secret(key: str | None) -> str | None:
+    """What --key names. AppError where a reference leads nowhere."""
+    from paddock.store import resolve_secret
+
+    return resolve_secret(key, os.environ) if key else None

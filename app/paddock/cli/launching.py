@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.cli.arguments import Globals, Seconds
+from paddock.cli.arguments import Globals, Seconds, reached, secret
 from paddock.cli.estimate import FLAGS, issue_dict, target_and_flags
 from paddock.cli.output import document, in_words, line, note, told
+from paddock.errors import AppError
 from paddock.text import Text
 from paddock.units import rate_text, seconds_text
 
 if TYPE_CHECKING:
+    from paddock.launch import Plan
     from paddock.server.model import Diagnosis, Exit, State
     from paddock.session.model import Event
     from paddock.work import Run
@@ -62,9 +64,7 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
     reporter = Reporter(options.json)
     try:
         if proxy:
-            from paddock.launch import effective
-
-            _can_listen(proxy, effective(plan).port)
+            _can_listen(proxy, plan)
         run = workspace.launch(plan, profile=profile.name if profile else None, anyway=anyway, listener=reporter,
                                restart_limit=profile.restart_limit if profile else 0)
         reporter.attach(run)
@@ -75,14 +75,14 @@ def launch(options: Globals, target: str | None, seconds: float | None, anyway: 
         workspace.close()
 
 
-def _can_listen(port: int, server_port: int | None) -> None:
+def _can_listen(port: int, plan: Plan) -> None:
     """AppError where the proxy could not have its port: better now than after a long load."""
-    from paddock.errors import AppError
+    from paddock.launch import effective
     from paddock.server import ServerSpec
     from paddock.server.port import check
 
     what = Text("The recording proxy cannot listen on port {port}.", port=port)
-    if port == server_port:
+    if port == effective(plan).port:
         raise AppError(what, why=Text("It is the server's own port."),
                        hint=Text("Give the proxy another, or 0 for any free one."))
     if (found := check(ServerSpec((), {}, port=port), lambda _: False)) is not None:
@@ -111,9 +111,8 @@ def _wait(run: Run, reporter: Reporter, seconds: float | None) -> bool:
 
 @click.command()
 @click.argument("url")
-@click.option("--key", default=None, help="The server's API key, or a reference: env:NAME, file:PATH, keyring:NAME.")
+@reached
 @click.option("--record", is_flag=True, help="Keep it as a session.")
-@click.option("--insecure", is_flag=True, help="Take any TLS certificate.")
 @click.option("--for", "seconds", type=Seconds(), metavar="SECONDS", help="Stop watching after so long.")
 @click.pass_obj
 def watch(options: Globals, url: str, key: str | None, record: bool, insecure: bool, seconds: float | None) -> int:
@@ -123,14 +122,10 @@ def watch(options: Globals, url: str, key: str | None, record: bool, insecure: b
     `ssh -N -L 8080:127.0.0.1:8080 MACHINE`, then `paddock watch 8080`. The machine's own readings are only taken there:
     `ssh MACHINE paddock launch --json …` records them, `paddock sessions export` and `import` bring them here.
     """
-    import os
-
-    from paddock.store import resolve_secret
-
     workspace = options.workspace()
     reporter = Reporter(options.json)
     try:
-        watched = workspace.watch(url, resolve_secret(key, os.environ) if key else None, record,
+        watched = workspace.watch(url, secret(key), record,
                                   insecure=insecure)
         reporter.watching(watched)
         try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from paddock.cli.arguments import Globals, Seconds
+from paddock.cli.arguments import Globals, Seconds, reached, secret
 from paddock.cli.output import document, line
 from paddock.text import Text
 from paddock.units import bytes_text, count_text
@@ -17,8 +16,6 @@ from paddock.units import bytes_text, count_text
 if TYPE_CHECKING:
     from paddock.server.router import RouterModel
     from paddock.work.routing import Router
-
-_PATIENCE_S = 600.0
 
 
 @click.group()
@@ -29,41 +26,31 @@ def router() -> None:
     """
 
 
-def _addressed(command: Callable[..., Any]) -> Callable[..., Any]:
-    key = click.option("--key", default=None,
-                       help="The server's API key, or a reference: env:NAME, file:PATH, keyring:NAME.")
-    insecure = click.option("--insecure", is_flag=True, help="Take any TLS certificate.")
-    return key(insecure(command))
-
-
 def _router(url: str, key: str | None, insecure: bool) -> Router:
-    from paddock.store import resolve_secret
     from paddock.work.routing import Router
 
-    return Router(url, resolve_secret(key, os.environ) if key else None, insecure=insecure)
+    return Router(url, secret(key), insecure=insecure)
 
 
 @router.command("list")
 @click.argument("url")
-@_addressed
+@reached
 @click.pass_obj
 def list_models(options: Globals, url: str, key: str | None, insecure: bool) -> int:
     """What it offers, loaded or not."""
-    _say(options, _router(url, key, insecure).models())
-    return 0
+    return _say(options, _router(url, key, insecure).models())
 
 
 @router.command()
 @click.argument("url")
 @click.argument("model")
-@click.option("--for", "seconds", type=Seconds(), default=_PATIENCE_S, metavar="SECONDS",
+@click.option("--for", "seconds", type=Seconds(), default=600.0, metavar="SECONDS",
               help="Wait at most so long until it is loaded.")
-@_addressed
+@reached
 @click.pass_obj
 def load(options: Globals, url: str, model: str, seconds: float, key: str | None, insecure: bool) -> int:
     """Have it load a model, and wait for that."""
-    _say(options, [_router(url, key, insecure).load(model, seconds, lambda _: None)])
-    return 0
+    return _say(options, [_router(url, key, insecure).load(model, seconds)])
 
 
 @router.command()
@@ -71,20 +58,19 @@ def load(options: Globals, url: str, model: str, seconds: float, key: str | None
 @click.argument("model")
 @click.option("--for", "seconds", type=Seconds(), default=60.0, metavar="SECONDS",
               help="Wait at most so long until its server has ended.")
-@_addressed
+@reached
 @click.pass_obj
 def unload(options: Globals, url: str, model: str, seconds: float, key: str | None, insecure: bool) -> int:
     """Have it end a model's server, and wait for that."""
-    _say(options, [_router(url, key, insecure).unload(model, seconds, lambda _: None)])
-    return 0
+    return _say(options, [_router(url, key, insecure).unload(model, seconds)])
 
 
-def _say(options: Globals, models: Any) -> None:
+def _say(options: Globals, models: Sequence[RouterModel]) -> int:
     if options.json:
         document([asdict(model) for model in models])
-        return
-    for model in models:
+    for model in () if options.json else models:
         line(f"{model.id}  {_words(model)}")
+    return 0
 
 
 def _words(model: RouterModel) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from urllib.parse import urlsplit
+from collections.abc import Callable, Collection
 
 from paddock.errors import AppError
 from paddock.server import Client
 from paddock.server.router import RUNNING, RouterModel, load, read_models, unload
 from paddock.text import Text
-from paddock.work.watching import LOCAL, normal_url
+from paddock.work.watching import is_trusted, normal_url
 
 _LOOK_S = 0.25
 
@@ -21,7 +20,7 @@ class Router:
     def __init__(self, url: str, key: str | None = None, *, insecure: bool = False) -> None:
         self.url = normal_url(url)
         self._key = key
-        self._trust_any = insecure or urlsplit(self.url).hostname in LOCAL
+        self._trust_any = is_trusted(self.url, insecure)
 
     def models(self) -> tuple[RouterModel, ...]:
         """All models that it offers, loaded or not."""
@@ -46,30 +45,24 @@ class Router:
         raise AppError(Text("The router offers no model “{model}”.", model=name),
                        why=Text("It offers: {names}.", names=", ".join(m.id for m in offered[:12]) or "–"))
 
-    def load(self, name: str, patience_s: float, tell: Callable[[RouterModel], object]) -> RouterModel:
+    def load(self, name: str, patience_s: float) -> RouterModel:
         """Returns the model once it is loaded; AppError where that fails or takes longer."""
-        if self.model(name).state in RUNNING:
-            return self.model(name)
-        with self._client() as client:
-            load(client, name)
-        return self._until(name, patience_s, tell, lambda model: model.state in RUNNING)
+        return self._brought(name, load, RUNNING, patience_s)
 
-    def unload(self, name: str, patience_s: float, tell: Callable[[RouterModel], object]) -> RouterModel:
+    def unload(self, name: str, patience_s: float) -> RouterModel:
         """Returns the model once its server has ended."""
-        if self.model(name).state == "unloaded":
-            return self.model(name)
-        with self._client() as client:
-            unload(client, name)
-        return self._until(name, patience_s, tell, lambda model: model.state == "unloaded")
+        return self._brought(name, unload, ("unloaded",), patience_s)
 
-    def _until(self, name: str, patience_s: float, tell: Callable[[RouterModel], object],
-               done: Callable[[RouterModel], bool]) -> RouterModel:
+    def _brought(self, name: str, ask: Callable[[Client, str], None], states: Collection[str],
+                 patience_s: float) -> RouterModel:
+        """The model in one of these states: as it is, or asked for and waited for."""
+        model = self.model(name)
+        if model.state in states:
+            return model
+        with self._client() as client:
+            ask(client, name)
         end = time.monotonic() + patience_s
-        while True:
-            model = self.model(name)
-            tell(model)
-            if done(model):
-                return model
+        while (model := self.model(name)).state not in states:
             if model.failed:
                 raise AppError(Text("The router could not load “{model}”.", model=name),
                                why=Text("Its server ended with code {code}.", code=model.exit_code)
@@ -79,6 +72,7 @@ class Router:
                 raise AppError(Text("“{model}” is still {state}.", model=name, state=model.state),
                                hint=Text("Give it more time with --for SECONDS; the router goes on by itself."))
             time.sleep(_LOOK_S)
+        return model
 
     def _client(self) -> Client:
         return Client(self.url, self._key, 5.0, trust_any=self._trust_any)

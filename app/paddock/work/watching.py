@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from paddock.work.run import RunListener
     from paddock.work.workspace import Workspace
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
+_LOCAL = ("127.0.0.1", "localhost", "::1")
 _SILENT_S = 5.0
 _FIRST_LOOK_S = 2.0
 
@@ -66,10 +66,10 @@ class Watched:
         self.started_utc = datetime.now(UTC).isoformat(timespec="seconds")
         self.started = time.monotonic()
         self._key = key
-        self._trust_any = insecure or urlsplit(self.url).hostname in LOCAL
+        self._trust_any = is_trusted(self.url, insecure)
         self.props = self._first_answer()
         self.is_router = self.props.get("role") == "router"
-        self._here = listening(self.url) if urlsplit(self.url).hostname in LOCAL else None
+        self._here = listening(self.url) if _is_local(self.url) else None
         self.preview = _preview(workspace, self.props, self._here)
         self.label = self._label()
         self._notice: Diagnosis | None = None
@@ -252,6 +252,15 @@ def _sendable(url: str) -> bool:
     parts = urlsplit(url)
     (parts.hostname or "").encode("idna")
     return not any(sign <= " " or sign == "\x7f" for sign in url) and url.replace(parts.netloc, "", 1).isascii()
+
+
+def _is_local(url: str) -> bool:
+    return urlsplit(url).hostname in _LOCAL
+
+
+def is_trusted(url: str, insecure: bool) -> bool:
+    """Whether any TLS certificate is taken: on this computer, or where the person says so."""
+    return insecure or _is_local(url)
 
 
 def normal_url(text: str) -> str:
