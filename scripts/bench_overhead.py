@@ -67,7 +67,7 @@ def window(data: str) -> None:
 
 
 def obey(orders: IO[str], shown: object) -> None:
-    """Minimise when told so; the end of the orders is the end of the process."""
+    """Minimise, at each line."""
     from PySide6.QtCore import QMetaObject, Qt
 
     for _ in orders:
@@ -87,7 +87,7 @@ class Stream:
         threading.Thread(target=self._read, name="client", daemon=True).start()
 
     def _read(self) -> None:
-        for _ in itertools.count():
+        while True:
             connection = http.client.HTTPConnection(self._address, timeout=60)
             connection.request("POST", "/completion", json.dumps(BODY), {"Content-Type": "application/json"})
             with connection.getresponse() as answer:
@@ -121,11 +121,10 @@ def measure(shown: psutil.Process, stream: Stream, seconds: float) -> list[tuple
     pairs: list[tuple[float, float]] = []
     end = time.monotonic() + seconds
     try:
-        for number in itertools.count():
+        for first in itertools.cycle((True, False)):
             if time.monotonic() >= end:
                 break
-            order = (True, False) if number % 2 == 0 else (False, True)
-            speed = {watched: turn(shown, stream, watched) for watched in order}
+            speed = {watched: turn(shown, stream, watched) for watched in (first, not first)}
             watched_per_s, alone_per_s = speed[True], speed[False]
             if watched_per_s is not None and alone_per_s is not None:
                 pairs.append((watched_per_s, alone_per_s))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import ggufmake as make
@@ -61,23 +61,31 @@ class Watched:
         return [a._process.pid for a in self.started if psutil.pid_exists(a._process.pid)]
 
 
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[gguf.HeaderCache]:
+    made = gguf.HeaderCache(tmp_path / "headers")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def start(cache: gguf.HeaderCache) -> Watched:
+    return Watched(cache.folder)
+
+
 def seen(entries: list) -> list[tuple[str, str | None, bool]]:
     return [(e.path.name, e.model.facts.name if e.model else None, e.error is None) for e in entries]
 
 
-def test_a_scan_with_second_processes_finds_the_same(models: Path, tmp_path: Path) -> None:
-    cache = gguf.HeaderCache(tmp_path / "headers")
-    start = Watched(cache.folder)
+def test_a_scan_with_second_processes_finds_the_same(models: Path, cache: gguf.HeaderCache, start: Watched) -> None:
     found = scan([models], read=slowly(cache), apart=start)
     assert seen(found) == seen(scan([models], read=gguf.read))
     assert len(found) == FILES + 1
     assert start.started
     assert start.left == []
-    cache.close()
 
 
-def test_the_second_process_keeps_what_it_reads(models: Path, tmp_path: Path) -> None:
-    cache = gguf.HeaderCache(tmp_path / "headers")
+def test_the_second_process_keeps_what_it_reads(models: Path, cache: gguf.HeaderCache) -> None:
     apart = Apart(cache.folder)
     paths = sorted(models.iterdir())
     done = 0
@@ -88,7 +96,6 @@ def test_the_second_process_keeps_what_it_reads(models: Path, tmp_path: Path) ->
     apart.end()
     assert done == FILES + 1
     assert [cache.get(path) is not None for path in paths] == [True] * FILES + [False]
-    cache.close()
 
 
 class Dying:
@@ -129,10 +136,8 @@ def test_one_that_cannot_start_costs_nothing(models: Path) -> None:
     assert len(scan([models], read=gguf.read, apart=start)) == FILES + 1
 
 
-def test_one_that_hangs_is_ended_and_its_files_are_read_here(models: Path, tmp_path: Path) -> None:
-    cache = gguf.HeaderCache(tmp_path / "headers")
-    start = Watched(cache.folder)
-
+def test_one_that_hangs_is_ended_and_its_files_are_read_here(models: Path, cache: gguf.HeaderCache,
+                                                             start: Watched) -> None:
     def asleep() -> Apart:
         apart = start()
         psutil.Process(apart._process.pid).suspend()
@@ -142,21 +147,16 @@ def test_one_that_hangs_is_ended_and_its_files_are_read_here(models: Path, tmp_p
     assert seen(found) == seen(scan([models], read=gguf.read))
     assert start.started
     assert start.left == []
-    cache.close()
 
 
-def test_cancelling_ends_them(models: Path, tmp_path: Path) -> None:
-    cache = gguf.HeaderCache(tmp_path / "headers")
-    start = Watched(cache.folder)
+def test_cancelling_ends_them(models: Path, cache: gguf.HeaderCache, start: Watched) -> None:
     found = scan([models], read=slowly(cache), apart=start, cancelled=lambda: bool(start.started))
     assert len(found) < FILES
     assert start.left == []
-    cache.close()
 
 
-def test_a_short_scan_starts_none(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_scan_starts_none(models: Path, start: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_LONG_S", 1e9)
-    start = Watched(tmp_path / "headers")
     assert len(scan([models], read=gguf.read, apart=start)) == FILES + 1
     assert start.started == []
 

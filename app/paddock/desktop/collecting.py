@@ -38,6 +38,7 @@ class Collector(QObject):
     def look(self) -> None:
         """Collect what the collector itself would have: the same generations at the same counts."""
         counts, thresholds = gc.get_count(), gc.get_threshold()
-        due = [generation for generation in range(3) if counts[generation] > thresholds[generation] > 0]
-        if due and due[0] == 0:
-            gc.collect(next((g for g in (2, 1) if g in due), 0))
+        for generation in (2, 1, 0):  # an older one takes the younger ones along
+            if counts[generation] > thresholds[generation]:
+                gc.collect(generation)
+                break

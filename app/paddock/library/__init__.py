@@ -4,7 +4,7 @@ Enters: folders. Leaves: `Entry` values, with what gguf.read says of each file, 
 model with its projector or draft).
 
 Beside these: `paddock.library.hub` (what is on Hugging Face, fetched when a person asks), `watching` (whether a scan
-would find something else).
+would find something else), `apart` (a second process that reads along where a scan lasts).
 """
 
 from paddock.library.model import Entry, Place

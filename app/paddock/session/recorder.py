@@ -44,7 +44,7 @@ class DevicePeak:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a face pulls ten times a second. Revisions tell what changed; `requests` are the newest, oldest first."""
+    """What a face pulls again and again. Revisions tell what changed; `requests` are the newest, oldest first."""
 
     t: float
     state: State

@@ -111,8 +111,7 @@ class Catalogue:
 
 
 def _dated(option: Option) -> Option:
-    since, until = builds.SINCE.get(option.id), builds.UNTIL.get(option.id, option.until)
-    return replace(option, since=since, until=until) if (since, until) != (option.since, option.until) else option
+    return replace(option, since=builds.SINCE.get(option.id), until=builds.UNTIL.get(option.id, option.until))
 
 
 CATALOGUE = Catalogue(tuple(_dated(option) for table in _TABLES for option in table.OPTIONS))

@@ -2,7 +2,7 @@
 
 Read from the sources of some hundred builds between 9093 and 11434 (those that the engine's Python package carries, one
 in twenty or so): an option is known to be in the build named here, and known to be missing in the one looked at before
-it. What is not named was there in 9093 already.
+it. What is not named was there in 9093 already, or, where retired, gone by then (`until` 0 in its definition).
 """
 
 from __future__ import annotations

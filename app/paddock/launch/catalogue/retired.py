@@ -11,16 +11,16 @@ _RENAMED = Text("Current builds of llama.cpp have another name for it.")
 OPTIONS = (
     Option(
         "mmap", ("--mmap",), Kind.PAIR, Group.MEMORY, Text("Map the file"), _RENAMED,
-        negations=("--no-mmap",), default="on", env="LLAMA_ARG_MMAP", until=10867,
+        negations=("--no-mmap",), default="on", env="LLAMA_ARG_MMAP", until=0,
         moved=(("load-mode", "mmap"),), moved_off=(("load-mode", "none"),),
     ),
     Option(
         "mlock", ("--mlock",), Kind.FLAG, Group.MEMORY, Text("Lock in memory"), _RENAMED,
-        default="off", env="LLAMA_ARG_MLOCK", until=10867, moved=(("load-mode", "mlock"),),
+        default="off", env="LLAMA_ARG_MLOCK", until=0, moved=(("load-mode", "mlock"),),
     ),
     Option(
         "direct-io", ("-dio", "--direct-io"), Kind.PAIR, Group.MEMORY, Text("Direct reading"), _RENAMED,
-        negations=("-ndio", "--no-direct-io"), default="off", env="LLAMA_ARG_DIO", until=10867,
+        negations=("-ndio", "--no-direct-io"), default="off", env="LLAMA_ARG_DIO", until=0,
         moved=(("load-mode", "dio"),),
     ),
     Option(

@@ -30,7 +30,7 @@ def setup_of(run: Any, usual_per_s: float | None = None) -> Setup:
 
 
 class LiveSource:
-    """Called ten times a second; gives a frame when something has moved, else None."""
+    """Asked several times a second; gives a frame when something has moved, else None."""
 
     def __init__(self, run: Any) -> None:
         self.run = run
