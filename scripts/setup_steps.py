@@ -179,6 +179,8 @@ def install_engine(fresh=False):
     args += ["--no-cache-dir", "--force-reinstall", "--no-deps"] if fresh else []
     # pip keeps a wheel that it built before: then this takes seconds
     env = dict(os.environ, CMAKE_ARGS=ENGINE_FLAGS, PYTHONUNBUFFERED="1")
+    # its build starts all compilers at once unless told how many; each takes up to 0.7 GB of memory
+    env.setdefault("LLAMA_CPP_BUILD_JOBS", str(os.cpu_count() or 1))
     log = VENV / "engine-build.log"
     say("installing the engine, llama.cpp (compiled here once: 5 to 10 minutes; log in %s)" % log.relative_to(ROOT))
     started = shown = time.monotonic()
