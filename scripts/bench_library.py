@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How long a person waits for the list of models: 1,000 generated files, scanned cold and from the cache.
 
-Writes the models (28 layers, a vocabulary of 8,000, sparse weights) into forty folders of a temporary place, drops them
-from the page cache, scans, and scans again with the headers kept. The last line is one JSON object. `--long` adds
-a scan of files with vocabularies of 152,000 entries.
+Writes the models (28 layers, sparse weights; each of forty folders has a vocabulary of 8,000 of its own) into a temporary
+place, drops them from the page cache, scans, and scans again with the headers kept. The last line is one JSON object.
+`--long` adds a scan of files with vocabularies of 152,000 entries.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ LARGE_FILES, LARGE_VOCABULARY = 100, 152_000
 
 
 def write(root: Path, files: int, vocabulary: int) -> list[Path]:
-    """`files` models that differ in their name only, in `FOLDERS` folders; the weights are holes."""
+    """`files` models in `FOLDERS` folders, of which each has one vocabulary; the weights are holes."""
     metadata, tensors = ggufmake.llama(LAYERS, embedding=2048, heads=16, kv_heads=4, vocabulary=1)
-    metadata["tokenizer.ggml.tokens"] = words(vocabulary, 14, 1)
     metadata["tokenizer.ggml.scores"] = ggufmake.typed("f32", [0.0] * vocabulary)
-    weights = sum(-(-t.nbytes // 32) * 32 for t in tensors)
     metadata["general.name"] = "Model 00000"
-    head = ggufmake.pad(ggufmake.header(metadata, tensors), 32)
+    weights = sum(-(-t.nbytes // 32) * 32 for t in tensors)
     paths = []
-    for number in range(files):
-        path = root / f"owner-{number % FOLDERS}" / f"Model-{number:05d}-Q8_0.gguf"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.write(head.replace(b"Model 00000", f"Model {number:05d}".encode()))
-            file.truncate(len(head) + weights)
-        paths.append(path)
+    for folder in range(FOLDERS):
+        metadata["tokenizer.ggml.tokens"] = words(vocabulary, 14, folder + 1)
+        head = ggufmake.pad(ggufmake.header(metadata, tensors), 32)
+        for number in range(folder, files, FOLDERS):
+            path = root / f"owner-{folder}" / f"Model-{number:05d}-Q8_0.gguf"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                file.write(head.replace(b"Model 00000", f"Model {number:05d}".encode()))
+                file.truncate(len(head) + weights)
+            paths.append(path)
     print(f"{files} files with a header of {len(head) / 1e6:.2f} MB each")
     return paths
 

@@ -161,6 +161,13 @@ def test_odd_rows_long_names_and_twice_used_names_are_problems(tmp_path: Path) -
     assert model.facts.parameters == 32 + 8 + 8 + 33
 
 
+@pytest.mark.parametrize(("name", "long"), [("n" * 63, False), ("n" * 64, True), ("é" * 31, False), ("é" * 32, True)])
+def test_names_are_as_long_as_their_bytes(tmp_path: Path, name: str, long: bool) -> None:
+    path = make.write(tmp_path / "o.gguf", {"general.architecture": "llama"}, [make.Tensor(name, (32,))])
+    model = gguf.read(path)
+    assert ("long-names" in ids(model)) is long
+
+
 def test_twice_used_keys_keep_the_first_value_and_are_named(tmp_path: Path) -> None:
     pairs = [("general.architecture", "llama"), ("x.y", 1), ("x.y", 2)]
     model = gguf.read(make.write(tmp_path / "d.gguf", pairs, [make.Tensor("a", (8,))]))

@@ -7,11 +7,11 @@ here is worth an error.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from paddock.text import Text
 
 _kept_text = Text
 """Under another name, because the template is not born here: the translations know it from where it was written."""
-FORMAT = 5
+FORMAT = 6
 """Raise it when a kept model would no longer be what `read` gives."""
 MOST_KEPT = 20_000
 """About half a gigabyte; more models than anyone has, but tests and scripts may pass many names by."""
@@ -54,8 +54,9 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     architecture: str | None
     kind: Kind
     metadata: dict[str, Any]
-    tensors: msgspec.Raw
-    """Unpacked when they are first asked for; the shelf has seen to it that they are as they were kept."""
+    tensors: bytes
+    """A MessagePack value of its own, unpacked when it is first asked for; the shelf has seen to it that it is as it
+    was kept. (Inside this one it would be walked through each time, to find its end.)"""
     shards: list[tuple[str, int, int | None, int | None, int | None, int | None]]
     facts: Facts
     problems: list[_Said]
@@ -69,7 +70,10 @@ def _lazy(code: int, data: memoryview) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return msgspec.msgpack.Ext(_LAZY, msgspec.msgpack.encode(astuple(value))) if isinstance(value, LazyArray) else value
+    if not isinstance(value, LazyArray):
+        return value
+    row = value.element, value.length, value.path, value.offset, value.nbytes, value.big_endian
+    return msgspec.msgpack.Ext(_LAZY, msgspec.msgpack.encode(row))
 
 
 _DECODER = msgspec.msgpack.Decoder(_Kept, ext_hook=_lazy)
@@ -89,16 +93,23 @@ class HeaderCache:
         kept = self._kept(str(path))
         if kept is None or any(_stamp(f[0]) != f for f in kept.files):
             return None
-        return _model(kept)
+        return _model(kept, path)
 
-    def put(self, path: Path, model: ModelFile) -> None:
-        """Keep what was read; a full or read-only disk is no reason to fail."""
+    def put(self, path: Path, model: ModelFile) -> ModelFile:
+        """Keep what was read; a full or read-only disk is no reason to fail.
+
+        Returns the model to go on with: its tensors are unpacked when they are first asked for, as those of `get` are.
+        A list of a thousand models asks for none, and would hold a quarter of a million objects.
+        """
         files = [_stamp(str(shard.path)) for shard in model.shards]
         sizes = [-1 if shard.size_bytes is None else shard.size_bytes for shard in model.shards]
         if [f[1] for f in files] != sizes or max(f[2] for f in files) != model.mtime_ns:
-            return  # A file changed while it was read.
+            return model  # A file changed while it was read.
         with contextlib.suppress(OverflowError, UnicodeEncodeError, msgspec.MsgspecError):
-            self._shelf.put(str(path), _ENCODER.encode(_kept(path, files, model)))
+            kept = _kept(path, files, model)
+            self._shelf.put(str(path), _ENCODER.encode(kept))
+            return _packed(model, kept.tensors)
+        return model
 
     def prune(self, there: Iterable[Path], now_s: float | None = None) -> int:
         """Forget models that nobody will ask for again; returns how many.
@@ -162,10 +173,11 @@ class NearCache:
             self._remember(path, found)
         return found
 
-    def put(self, path: Path, model: ModelFile) -> None:
-        """As `HeaderCache.put`."""
+    def put(self, path: Path, model: ModelFile) -> ModelFile:
+        """As `HeaderCache.put`; the last models stay unpacked."""
         self._far.put(path, model)
         self._remember(path, model)
+        return model
 
     def _remember(self, path: Path, model: ModelFile) -> None:
         files = [_stamp(str(shard.path)) for shard in model.shards]
@@ -197,21 +209,32 @@ def _stamp(path: str) -> tuple[str, int, int]:
 def _kept(picked: Path, files: list[tuple[str, int, int]], model: ModelFile) -> _Kept:
     return _Kept(
         FORMAT, str(picked), files, str(model.path), model.version, model.architecture, model.kind,
-        {key: _plain(value) for key, value in model.metadata.items()}, msgspec.Raw(_ENCODER.encode(model.tensors)),
+        {key: _plain(value) for key, value in model.metadata.items()}, _ENCODER.encode(model.tensors),
         [(str(s.path), s.number, s.size_bytes, s.data_start, s.tensor_count, s.expected_bytes) for s in model.shards],
         model.facts,
         [_Said(p.id, p.severity, p.text.template, p.text.plural, p.text.count, p.text.values) for p in model.problems],
         model.complete, model.identity, model.mtime_ns)
 
 
-def _model(kept: _Kept) -> ModelFile:
+def _model(kept: _Kept, picked: Path) -> ModelFile:
+    paths = {kept.picked: picked}  # most models are one file: its path is made once
+    for name in (kept.path, *(row[0] for row in kept.shards)):
+        if name not in paths:
+            paths[name] = Path(name)
     metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in kept.metadata.items()}
+    tensors = kept.tensors
     return kept_model(
-        lambda: _TENSORS.decode(kept.tensors),
-        path=Path(kept.path), version=kept.version, architecture=kept.architecture, kind=kept.kind, metadata=metadata,
-        shards=tuple([Shard(Path(row[0]), *row[1:]) for row in kept.shards]), facts=kept.facts,
+        lambda: _TENSORS.decode(tensors),
+        path=paths[kept.path], version=kept.version, architecture=kept.architecture, kind=kept.kind, metadata=metadata,
+        shards=tuple([Shard(paths[row[0]], *row[1:]) for row in kept.shards]), facts=kept.facts,
         problems=tuple([_problem(said) for said in kept.problems]), complete=kept.complete, identity=kept.identity,
         mtime_ns=kept.mtime_ns)
+
+
+def _packed(model: ModelFile, tensors: bytes) -> ModelFile:
+    """The same model with its tensors as they are kept."""
+    fields = {field.name: getattr(model, field.name) for field in dataclasses.fields(model) if field.name != "tensors"}
+    return kept_model(lambda: _TENSORS.decode(tensors), **fields)
 
 
 def _problem(said: _Said) -> Problem:

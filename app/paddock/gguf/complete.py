@@ -7,6 +7,7 @@ from pathlib import Path
 
 from paddock.gguf.foreign import side_files, unfinished_name
 from paddock.gguf.model import Problem, Shard
+from paddock.gguf.opening import no_read_ahead
 from paddock.gguf.shards import Part
 from paddock.text import Text
 from paddock.units import bytes_text, percent_text
@@ -68,9 +69,10 @@ def zero_tail(parts: Iterable[Part]) -> Problem | None:
 def _any_content(path: Path, places: list[int]) -> bool:
     try:
         with path.open("rb", buffering=0) as file:
+            no_read_ahead(file)
             for place in places:
                 file.seek(place)
-                if any(file.read(_SAMPLE) or b"\1"):
+                if (file.read(_SAMPLE) or b"\1").strip(b"\0"):
                     return True
     except OSError:
         return True

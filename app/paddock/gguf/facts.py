@@ -120,22 +120,22 @@ def _check_lengths(values: _Values, layers: int | None, problems: list[Problem])
 def _counts(tensors: Sequence[Tensor]) -> tuple[int, tuple[int, int]]:
     """Parameters in all; (bytes, parameters) of those tensors whose size is known."""
     total = sized_bytes = sized = 0
-    for tensor in tensors:
-        count = prod(tensor.shape)
+    for _, shape, _, _, _, size, _ in tensors:
+        count = prod(shape)
         if count >= 1 << 63:
             continue
         total += count
-        if tensor.nbytes is not None:
+        if size is not None:
             sized += count
-            sized_bytes += tensor.nbytes
+            sized_bytes += size
     return total, (sized_bytes, sized)
 
 
 def _quant_mix(tensors: Sequence[Tensor]) -> tuple[tuple[str, int], ...]:
-    mix: Counter[str] = Counter()
-    for tensor in tensors:
-        mix[tensor.type_name] += tensor.nbytes or 0
-    return tuple(mix.most_common())
+    mix: dict[str, int] = {}
+    for _, _, _, name, _, size, _ in tensors:
+        mix[name] = mix.get(name, 0) + (size or 0)
+    return tuple(Counter(mix).most_common())
 
 
 def _quant(metadata: Mapping[str, Any], mix: tuple[tuple[str, int], ...]) -> str | None:
@@ -172,9 +172,9 @@ def _placed(tensors: Sequence[Tensor], layers: int, kind: Kind) -> tuple[tuple[M
     blocks = [{"attention": 0, "experts": 0, "ffn": 0, "other": 0} for _ in range(layers)]
     classes: dict[str, str] = {}  # the blocks of a model are alike
     inputs = outputs = 0
-    for tensor in tensors:
-        size = tensor.nbytes or 0
-        block = block_of(tensor.name)
+    for name, _, _, _, _, nbytes, _ in tensors:
+        size = nbytes or 0
+        block = block_of(name)
         if block is not None:
             number, rest = block
             if number < layers:
@@ -183,7 +183,7 @@ def _placed(tensors: Sequence[Tensor], layers: int, kind: Kind) -> tuple[tuple[M
                     kind_of_it = classes[rest] = _class(rest)
                 blocks[number][kind_of_it] += size
             continue
-        first = tensor.name.partition(".")[0]
+        first = name.partition(".")[0]
         if first in _INPUT:
             inputs += size
         elif first not in _NEITHER and kind is not Kind.PROJECTOR:

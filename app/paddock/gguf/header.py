@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from paddock.errors import AppError
 from paddock.gguf import arrays
@@ -32,13 +32,16 @@ _ROW_ROOM = 8 + _LONGEST_NAME + 4 + 8 * _MOST_DIMENSIONS + 12
 DEFAULT_ALIGNMENT = 32
 
 
-class Row(NamedTuple):
-    """A tensor as its table says: shape is ne[], innermost first."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """Shape (ne[], innermost first) and type, as written. A model has few different ones: each is made once a file."""
 
-    name: str
     shape: tuple[int, ...]
     type_id: int
-    offset: int
+
+
+Row = tuple[str, Form, int]
+"""A tensor as its table says: name, form, offset. A bare tuple: a scan of a library makes a quarter of a million."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +145,10 @@ class _Parser:
 
     def rows(self, tensors: int) -> tuple[Row, ...]:
         """The tensor table. Most of the time of a small model goes here, so what the window holds is read in place."""
-        tails = [struct.Struct(f"{self._order}{n}QIQ") for n in range(_MOST_DIMENSIONS + 1)]
         window, length_at, dimensions_at = self._window, self._u64.unpack_from, self._u32.unpack_from
+        forms: dict[bytes, Form] = {}
         rows: list[Row] = []
-        data, at = window.data, window.pos - window.base
-        new = tuple.__new__  # a NamedTuple's own does the same through one more call, a quarter of a million times
+        data, at, room = window.data, window.pos - window.base, self._room
         for _ in range(tensors):
             if len(data) - at < _ROW_ROOM:
                 window.skip(window.base + at - window.pos)
@@ -155,8 +157,8 @@ class _Parser:
             try:
                 length = length_at(data, at)[0]
                 at += 8
-                self._room -= length
-                if length > _LONGEST_NAME or self._room < 0 or length > len(data) - at:
+                room -= length
+                if length > _LONGEST_NAME or room < 0 or length > len(data) - at:
                     raise OutOfBytesError(window.base + at, length)
                 try:
                     name = data[at:at + length].decode()
@@ -167,16 +169,27 @@ class _Parser:
                 if dimensions > _MOST_DIMENSIONS:
                     raise _DamagedError(Text("The tensor “{tensor}” claims {count} dimensions; there are at most 4.",
                                              tensor=_short(name), count=dimensions))
-                tail = tails[dimensions]
-                values = tail.unpack_from(data, at + 4)
-                at += 4 + tail.size
+                end = at + 8 + 8 * dimensions
+                written = data[at:end]
+                form = forms.get(written)
+                if form is None:
+                    form = forms[written] = self._form(written)
+                offset = length_at(data, end)[0]
+                at = end + 8
             except struct.error as error:
                 raise OutOfBytesError(window.base + at, max(8, len(data) - at + 1)) from error
-            rows.append(new(Row, (name, values[:-2] or (1,), values[-2], values[-1])))
+            rows.append((name, form, offset))
         window.skip(window.base + at - window.pos)
+        self._room = room
         if self._bad_text:
             self._problem("bad-text", "warning", Text("Some texts in the header are not valid UTF-8."))
         return tuple(rows)
+
+    def _form(self, written: bytes) -> Form:
+        """struct.error where the bytes end too soon."""
+        dimensions = self._u32.unpack_from(written)[0]
+        *shape, type_id = struct.unpack(f"{self._order}{dimensions}QI", written[4:])
+        return Form(tuple(shape) or (1,), type_id)
 
     def alignment(self, metadata: dict[str, Any]) -> int:
         value = metadata.get("general.alignment", DEFAULT_ALIGNMENT)

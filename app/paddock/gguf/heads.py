@@ -48,6 +48,8 @@ def heads_of(architecture: str | None, metadata: Mapping[str, Any], layers: int 
 
 
 def _whole_numbers(values: tuple[Any, ...] | None) -> tuple[int, ...] | None:
+    if values and type(values[0]) is int and values.count(values[0]) == len(values):
+        return (values[0],) * len(values)
     numbers = None if values is None else tuple(whole(v) for v in values)
     return None if numbers is None or None in numbers else tuple(n for n in numbers if n is not None)
 

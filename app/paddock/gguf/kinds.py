@@ -34,8 +34,10 @@ def only_prediction_layers(architecture: str | None, metadata: Mapping[str, Any]
     """Whether the file has the layers that predict further tokens (MTP) and none of the model's own: a sidecar."""
     own = whole(metadata.get(f"{architecture}.nextn_predict_layers")) or 0
     layers = whole(metadata.get(f"{architecture}.block_count")) or 0
+    if own <= 0:
+        return False
     blocks = {block[0] for name in tensor_names if (block := block_of(name)) is not None}
-    return own > 0 and bool(blocks) and layers >= own and min(blocks) >= layers - own and layers > own
+    return bool(blocks) and layers >= own and min(blocks) >= layers - own and layers > own
 
 
 def kind_of(path: Path, architecture: str | None, metadata: Mapping[str, Any], tensor_names: frozenset[str]) -> Kind:

@@ -23,10 +23,13 @@ _SEVERITIES = ("error", "warning", "hint")
 
 
 class Cache(Protocol):
-    """Where models are kept between runs; `get` answers only if no file has changed since."""
+    """Where models are kept between runs; `get` answers only if no file has changed since.
+
+    `put` returns the model to go on with: an equal one.
+    """
 
     def get(self, path: Path) -> ModelFile | None: ...
-    def put(self, path: Path, model: ModelFile) -> None: ...
+    def put(self, path: Path, model: ModelFile) -> ModelFile: ...
 
 
 def read(path: str | os.PathLike[str], *, cache: Cache | None = None) -> ModelFile:
@@ -35,17 +38,22 @@ def read(path: str | os.PathLike[str], *, cache: Cache | None = None) -> ModelFi
     A part that is missing itself is answered from the others. AppError(what, why, hint) where no header can be read;
     everything else that is wrong is in `problems`.
     """
-    picked = present(Path(os.path.abspath(path)))
+    picked = present(_absolute(path))
     model = cache.get(picked) if cache is not None and can_be_a_name(picked) else None
     if model is None:
         model = _model(shard_set(picked))
         if cache is not None:
-            cache.put(picked, model)
+            model = cache.put(picked, model)
     # Files beside the model come and go while it stays the same, so they are looked up each time.
     unfinished = side_file_problem(model.shards)
     if unfinished is not None:
         model = replace(model, problems=(unfinished, *model.problems), complete=False)
     return model
+
+
+def _absolute(path: str | os.PathLike[str]) -> Path:
+    whole = os.path.abspath(path)
+    return path if isinstance(path, Path) and str(path) == whole else Path(whole)
 
 
 def read_sources(sources: Sequence[tuple[str, Source, int]]) -> ModelFile:

@@ -4,7 +4,8 @@ A string is a u64 length and that many bytes, so each one must be looked at to f
 exact. A compiled pattern walks blocks of short strings at C speed: every alternative is one length, spelt out with its
 seven zero bytes, so a match is proof. Where numpy is loaded anyway (importing it would cost more than it saves), all
 places that look like a short length are found at once, and believed as far as each lies where the one before it ends.
-What neither knows (long strings, the window's end) is walked one by one.
+What neither knows (long strings, the window's end) is walked one by one. Most files of a library share a vocabulary
+with others: stretches that were passed before are known again by their very bytes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _LONGEST = 96
 _COMMON = 8.5
 """Bytes of a usual token. The alternatives are tried in order, so the likely lengths come first."""
 _WORTH_A_CHAIN = 4096
+_STRETCH = 16 * _BLOCK
+_SIGN = 64
+"""Bytes by which a stretch is looked up; then all of it is compared."""
+_MOST_REMEMBERED = 16 << 20
 
 
 def _record(length: int) -> bytes:
@@ -69,15 +74,58 @@ def _chain(numpy: Any, window: Window, count: int) -> tuple[int, bool]:
     return done, end + 1024 < len(data)
 
 
+class _Remembered:
+    """Stretches of `_STRETCH` strings that were passed, up to so many bytes. What threads do at once is harmless."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
+        self._stretches: dict[bytes, bytes] = {}
+
+    def length(self, data: bytes, at: int) -> int:
+        """Bytes of the stretch that begins here, 0 if it is none of those that are known."""
+        known = self._stretches.get(data[at:at + _SIGN])
+        return len(known) if known is not None and data.startswith(known, at) else 0
+
+    def keep(self, stretch: bytes) -> None:
+        if self._held + len(stretch) > self._most:
+            self.forget()
+        self._stretches[stretch[:_SIGN]] = stretch
+        self._held += len(stretch)
+
+    def forget(self) -> None:
+        self._stretches.clear()
+        self._held = 0
+
+
+REMEMBERED = _Remembered(_MOST_REMEMBERED)
+
+
 def _blocks(window: Window, count: int) -> int:
     """Strings passed in this window, a multiple of the block."""
     data, at, left = window.data, window.pos - window.base, count
-    match = _SHORT_STRINGS.match
+    while left >= _STRETCH:
+        known = REMEMBERED.length(data, at)
+        if not known:
+            passed, end = _matched(data, at, _STRETCH)
+            if passed < _STRETCH:
+                left, at = left - passed, end
+                break
+            known = end - at
+            REMEMBERED.keep(data[at:end])
+        at += known
+        left -= _STRETCH
+    passed, at = _matched(data, at, left)
+    window.pos = window.base + at
+    return count - left + passed
+
+
+def _matched(data: bytes, at: int, most: int) -> tuple[int, int]:
+    """Strings passed from here, a multiple of the block and at most `most`, and where they end."""
+    match, left = _SHORT_STRINGS.match, most
     while left >= _BLOCK and (found := match(data, at)):
         at = found.end()
         left -= _BLOCK
-    window.pos = window.base + at
-    return count - left
+    return most - left, at
 
 
 def _walk(window: Window, count: int, order: str) -> int:

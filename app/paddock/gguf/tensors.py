@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from paddock.gguf.header import Header
+from paddock.gguf.header import Form, Header, Row
 from paddock.gguf.model import Problem, Tensor
 from paddock.gguf.types import TYPES, tensor_bytes
 from paddock.text import Text
@@ -22,25 +24,50 @@ class Table:
     problems: tuple[Problem, ...]
 
 
+class _Facts(NamedTuple):
+    """What a form means. `nbytes`: None where the type or the shape does not tell. `padded`: as llama.cpp counts on."""
+
+    shape: tuple[int, ...]
+    type_id: int
+    type_name: str
+    nbytes: int | None
+    padded: int | None
+
+
 def table(header: Header, shard: int) -> Table:
     """Sizes, names and checks for one file's rows."""
     gaps = _Gaps(header)
     tensors: list[Tensor] = []
+    new = tuple.__new__  # a NamedTuple's own does the same through one more call, a quarter of a million times
+    forms: dict[Form, _Facts] = {}
     end = 0
-    kinds: dict[tuple[int, tuple[int, ...]], tuple[str, int | None]] = {}  # a model has few different ones
-    for name, shape, type_id, offset in header.rows:
-        kind = kinds.get((type_id, shape))
-        if kind is None:
-            known = TYPES.get(type_id)
-            kind = kinds[type_id, shape] = known.name if known else f"type {type_id}", tensor_bytes(type_id, shape)
-        size = kind[1] if kind[1] is not None else gaps.after(offset)
-        tensors.append(Tensor(name, shape, type_id, kind[0], offset, size, shard))
+    due: int | None = 0
+    stray: str | None = None
+    for name, form, offset in header.rows:
+        facts = forms.get(form)
+        if facts is None:
+            facts = forms[form] = _facts(form, header.alignment)
+        shape, type_id, type_name, size, padded = facts
+        # llama.cpp wants each offset to be the running sum of padded sizes, in the order of the table.
+        if stray is None and (offset % header.alignment if due is None else offset != due):
+            stray = name
+        due = None if padded is None else offset + padded
+        if size is None:
+            size = gaps.after(offset)
+        tensors.append(new(Tensor, (name, shape, type_id, type_name, offset, size, shard)))
         if size and offset + size > end:
             end = offset + size
         elif offset > end:
             end = offset
-    problems = [*_type_problems(header), *_layout_problems(header, tensors)]
+    problems = [*_type_problems(forms), *_layout_problems(header.rows, forms, stray)]
     return Table(tuple(tensors), header.data_start + end, tuple(problems))
+
+
+def _facts(form: Form, alignment: int) -> _Facts:
+    known = TYPES.get(form.type_id)
+    size = tensor_bytes(form.type_id, form.shape)
+    return _Facts(form.shape, form.type_id, known.name if known else f"type {form.type_id}", size,
+                  None if size is None else -(-size // alignment) * alignment)
 
 
 class _Gaps:
@@ -53,15 +80,16 @@ class _Gaps:
 
     def after(self, offset: int) -> int | None:
         if self._offsets is None:
-            self._offsets = sorted({r.offset for r in self._rows})
+            self._offsets = sorted({row[2] for row in self._rows})
         at = bisect_right(self._offsets, offset)
         following = self._offsets[at] if at < len(self._offsets) else self._end
         return following - offset if following > offset else None
 
 
-def _type_problems(header: Header) -> list[Problem]:
-    unknown = sorted({r.type_id for r in header.rows if r.type_id not in TYPES})
-    removed = sorted({TYPES[r.type_id].name for r in header.rows if r.type_id in TYPES and TYPES[r.type_id].removed})
+def _type_problems(forms: Iterable[Form]) -> list[Problem]:
+    ids = sorted({form.type_id for form in forms})
+    unknown = [number for number in ids if number not in TYPES]
+    removed = sorted({TYPES[number].name for number in ids if number in TYPES and TYPES[number].removed})
     problems = []
     if unknown:
         problems.append(Problem("unknown-types", "warning", Text(
@@ -74,11 +102,12 @@ def _type_problems(header: Header) -> list[Problem]:
     return problems
 
 
-def _layout_problems(header: Header, tensors: list[Tensor]) -> list[Problem]:
-    odd_kinds = {kind for kind in {(r.type_id, r.shape) for r in header.rows} if _odd_shape(*kind)}
-    odd = [r.name for r in header.rows if (r.type_id, r.shape) in odd_kinds] if odd_kinds else []
-    long = [r.name for r in header.rows if len(r.name) > _LONGEST_NAME and len(r.name.encode()) > _LONGEST_NAME]
-    twice = len(header.rows) - len({r.name for r in header.rows})
+def _layout_problems(rows: Sequence[Row], forms: Iterable[Form], stray: str | None) -> list[Problem]:
+    names = [row[0] for row in rows]
+    odd_forms = {form for form in forms if _odd_shape(form.type_id, form.shape)}
+    odd = [name for name, form, _ in rows if form in odd_forms] if odd_forms else []
+    long = _long(names)
+    twice = len(names) - len(set(names))
     problems = []
     if odd:
         problems.append(Problem("bad-shapes", "error", Text(
@@ -90,8 +119,7 @@ def _layout_problems(header: Header, tensors: list[Tensor]) -> list[Problem]:
         problems.append(Problem("duplicate-tensors", "error", Text(
             "{count} tensor name appears twice; llama.cpp refuses the file.",
             plural="{count} tensor names appear twice; llama.cpp refuses the file.", count=twice)))
-    stray = None if odd else _first_stray(tensors, header.alignment)
-    if stray:
+    if stray is not None and not odd:
         problems.append(Problem("tensor-offsets", "error", Text(
             "The tensor “{name}” does not lie where the one before it ends; llama.cpp refuses the file.",
             name=stray[:80])))
@@ -108,16 +136,10 @@ def _odd_shape(type_id: int, shape: tuple[int, ...]) -> bool:
     return bool(known and known.elements and shape[0] % known.elements)
 
 
-def _first_stray(tensors: list[Tensor], alignment: int) -> str | None:
-    """llama.cpp wants each offset to be the running sum of padded sizes, in the order of the table."""
-    expected: int | None = 0
-    for tensor in tensors:
-        if tensor.offset % alignment or (expected is not None and tensor.offset != expected):
-            return tensor.name
-        known = TYPES.get(tensor.type_id)
-        sized = known is not None and not known.removed and tensor.nbytes is not None
-        expected = tensor.offset + -(-(tensor.nbytes or 0) // alignment) * alignment if sized else None
-    return None
+def _long(names: Sequence[str]) -> list[str]:
+    if max(map(len, names), default=0) <= _LONGEST_NAME and "".join(names).isascii():
+        return []
+    return [name for name in names if len(name.encode()) > _LONGEST_NAME]
 
 
 def _some(names: list[str]) -> str:

@@ -8,6 +8,7 @@ answers a dot for each, read or not: this process then finds the model in the ca
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import subprocess
 import sys
@@ -60,6 +61,7 @@ def apart_for(folder: Path) -> Callable[[], Apart] | None:
 
 def serve(folder: Path) -> None:
     """Until the input ends."""
+    gc.disable()  # nothing here is cyclic, and it looks again and again at all that a header consists of
     cache = gguf.HeaderCache(folder)
     rest = b""
     while chunk := os.read(0, _CHUNK):

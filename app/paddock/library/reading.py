@@ -20,7 +20,7 @@ READERS = 3
 """Enough that one waits for the disk while another works; more only contend for the interpreter. One is faster than
 three where all models are in the cache, and beside second processes: so the others come when a scan lasts."""
 _MOST_APART = 3
-_LOOK_S = 0.08
+_LOOK_S = 0.03
 _LONG_S = 0.5
 """Second processes take a tenth of a second to start: they are for scans that would last longer than this."""
 _AGAIN_S = 1.5
