@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How long a person waits for the list of models: 1,000 generated files, scanned cold and from the cache.
 
-Writes the models (28 layers, sparse weights; each of forty folders has a vocabulary of 8,000 of its own) into a temporary
-place, drops them from the page cache, scans, and scans again with the headers kept. The last line is one JSON object.
-`--long` adds a scan of files with vocabularies of 152,000 entries.
+Writes the models (28 layers, sparse weights; each of forty folders has a vocabulary of 8,000 of its own) into a
+temporary place, drops them from the page cache, scans, and scans again with the headers kept. The last line is one JSON
+object. `--long` adds a scan of files with vocabularies of 152,000 entries.
 """
 
 from __future__ import annotations

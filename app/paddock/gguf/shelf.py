@@ -1,7 +1,7 @@
 """Bytes under a key, kept in one SQLite file that several processes and threads may use at once.
 
 One file, because making a thousand small ones costs more time than reading a thousand headers. Nothing here is worth an
-error: what cannot be kept is not kept, and a damaged file is thrown away and begun anew. Nor is it worth waiting for the
+error: what cannot be kept is not kept, and a damaged file is thrown away and begun anew. Nor is it worth a wait for the
 disk: a power failure may damage the file, which its own check or a row's sum then shows.
 """
 
