@@ -1,10 +1,10 @@
 """What the window costs to look at: redraws of a day of samples, a flood of log lines, the first picture.
 
-24 hours at 5 Hz (invented, two cards, four slots) stand on all plots; then new samples come, and each time from the
-frame to the last painted pixel is taken. A million log lines come from a child process through the real supervisor
-into the Run page, while a 5 ms timer looks for gaps in the event loop; the log file's lines are counted. First paint is
-from the start of the process to the first painted window (warm: the second start counts). Offscreen. The last line is
-JSON:
+24 hours at 5 Hz (invented, two cards, four slots, a thousand requests, a mark every hour) stand on all plots; then new
+samples come, and each time from the frame to the last painted pixel is taken. A million log lines come from a child
+process through the real supervisor into the Run page, while a 5 ms timer looks for gaps in the event loop; the log
+file's lines are counted. First paint is from the start of the process to the first painted window (warm: the second
+start counts). Offscreen. The last line is JSON:
 
     redraw_ms_median, redraw_ms_p95 (drawn whole), frame_ms_p95, frame_ms_worst (what a new sample costs on the Run
     page, which draws a day anew only when the picture can change), redraw_rss_growth_mb, rss_mb (the whole process
@@ -33,7 +33,7 @@ sys.path[:0] = [str(ROOT / "app"), str(SUPPORT)]
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 HOURS, HZ, DEVICES, SLOTS = 24, 5, ("CUDA0", "CUDA1"), 4
-REDRAWS, LINES = 120, 1_000_000
+REDRAWS, LINES, REQUESTS = 120, 1_000_000, 1_000
 
 
 def day() -> Any:
@@ -68,6 +68,21 @@ def day() -> Any:
     return Series.of(t, columns)
 
 
+def requests_of_the_day() -> tuple[Any, ...]:
+    """As many finished requests as a recorder keeps, on all slots."""
+    from paddock.session.model import Request
+
+    each = HOURS * 3600.0 / REQUESTS
+    return tuple(Request(n + 1, n, n % SLOTS, n * each, n * each + 60.0, n * each + 1.5, status="done")
+                 for n in range(REQUESTS))
+
+
+def events_of_the_day() -> tuple[Any, ...]:
+    from paddock.session.model import Event
+
+    return tuple(Event(hour * 3600.0, "mark", f"Hour {hour}") for hour in range(HOURS))
+
+
 def settle(app: Any, seconds: float) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -91,11 +106,12 @@ def redraws(app: Any) -> dict[str, float]:
     stack.resize(1040, 560)
     stack.show()
     series = day()
-    row = {name: series.last(name) for name in series.names}
+    row, requests = {name: series.last(name) for name in series.names}, requests_of_the_day()
+    events = events_of_the_day()
     stack.configure(Setup(DEVICES, SLOTS, 32768.0, {"CUDA0": 1.6e10}))
     stack.set_span(None)
     now = HOURS * 3600.0
-    stack.set_frame(Frame(series, (), (), now))
+    stack.set_frame(Frame(series, requests, events, now))
     settle(app, 0.5)
     gc.collect()
     give_back()
@@ -106,7 +122,7 @@ def redraws(app: Any) -> dict[str, float]:
         now += 1 / HZ
         series.append(now, row)
         start = time.perf_counter()
-        stack.set_frame(Frame(series, (), (), now), labels=False)
+        stack.set_frame(Frame(series, requests, events, now), labels=False)
         app.processEvents()  # the updates that were asked for are painted here, each once
         took.append(1e3 * (time.perf_counter() - start))
     taken = []
@@ -114,7 +130,7 @@ def redraws(app: Any) -> dict[str, float]:
         now += 1 / HZ
         series.append(now, row)
         start = time.perf_counter()
-        stack.take(Frame(series, (), (), now))
+        stack.take(Frame(series, requests, events, now))
         app.processEvents()
         taken.append(1e3 * (time.perf_counter() - start))
     took.sort()

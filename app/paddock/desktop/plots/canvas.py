@@ -1,16 +1,16 @@
-"""One plot: a pyqtgraph view between a left and a right scale of fixed width, so that all plots share their edges."""
+"""One plot: a view between a left and a right scale of fixed width, so that all plots share their edges."""
 
 from __future__ import annotations
 
-import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPixmap
-from PySide6.QtWidgets import QGraphicsItem, QHBoxLayout, QLabel, QSizePolicy, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from paddock.desktop.plots import ink, sizes
 from paddock.desktop.plots.legend import Legend
 from paddock.desktop.plots.line import Line
 from paddock.desktop.plots.scale import short_text
+from paddock.desktop.plots.view import Backdrop, View
 
 
 class Scale(QWidget):
@@ -66,61 +66,16 @@ class Scale(QWidget):
         painter.end()
 
 
-class Backdrop(QGraphicsItem):
-    """Grid and gaps behind the curves, in data coordinates."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._top = 1.0
-        self._box = QRectF(0, 0, 1, 1)
-        self._ticks: list[float] = []
-        self._gaps: list[tuple[float, float]] = []
-        self.setZValue(-100)
-
-    def set_view(self, start: float, end: float, top: float, ticks: list[float],
-                 gaps: list[tuple[float, float]]) -> None:
-        box = QRectF(start, -top, max(end - start, 1e-9), 3 * top)
-        if box != self._box:
-            self.prepareGeometryChange()
-            self._box = box
-        self._top, self._ticks, self._gaps = top, ticks, gaps
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        return self._box
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        box = self._box
-        top = self._top
-        for start, end in self._gaps:
-            painter.fillRect(QRectF(start, box.top(), end - start, box.height()), ink.role("hover"))
-        painter.setPen(ink.pen(ink.role("grid")))
-        for share in (0.5, 1.0):
-            painter.drawLine(QPointF(box.left(), top * share), QPointF(box.right(), top * share))
-        for t in self._ticks:
-            painter.drawLine(QPointF(t, 0), QPointF(t, top))
-        painter.setPen(ink.pen(ink.role("edge")))
-        painter.drawLine(QPointF(box.left(), 0), QPointF(box.right(), 0))
-
-
 class Canvas(QWidget):
-    """Scale, view, scale, legend in a row. Curves are made once with `curve` and fed with `set_data`."""
+    """Scale, view, scale, legend in a row. Curves are made once by `curve`, fed by `set_data`, shown by `set_range`."""
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.left, self.right = Scale(sizes.left(), False, self), Scale(sizes.right(), True, self)
         self.legend = Legend(self)
-        self.view = pg.GraphicsView(self, background=None)
-        for part in (self.view, self.view.viewport()):
-            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.view.setMouseTracking(False)
-        self.view.setMinimumHeight(24)
-        self.box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
-        self.view.setCentralItem(self.box)
+        self.view = View(self)
         self.backdrop = Backdrop()
-        self.box.addItem(self.backdrop, ignoreBounds=True)
-        self.box.disableAutoRange()
-        self.second: pg.ViewBox | None = None
+        self.view.add(self.backdrop)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -139,46 +94,23 @@ class Canvas(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(title)
 
-    def add(self, item: QGraphicsItem, second: bool = False) -> None:
-        box = self._second_box() if second else self.box
-        box.addItem(item, ignoreBounds=True)
-
-    def curve(self, second: bool = False) -> Line:
-        """A line that keeps gaps as gaps; its pen is set by `restyle` of the plot that owns it."""
-        made = Line()
-        self.add(made, second)
+    def curve(self, colour: int, second: bool = False) -> Line:
+        """A line in a data colour; `second`: on the right scale."""
+        made = Line(colour)
+        self.view.add(made, second)
         return made
-
-    def _second_box(self) -> pg.ViewBox:
-        if self.second is None:
-            self.second = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
-            self.second.disableAutoRange()
-            self.view.scene().addItem(self.second)
-            self.second.setXLink(self.box)
-            self.box.sigResized.connect(self._follow_size)
-            self._follow_size()
-        return self.second
-
-    def _follow_size(self) -> None:
-        if self.second is not None:
-            self.second.setGeometry(self.box.sceneBoundingRect())
-
-    def begin(self) -> None:
-        """New data follow. The scene asks for its paint at once: by itself it would only after what lies above it (the
-        cross-hair's glass) was painted, and everything would be painted twice."""
-        self.view.scene().update()
 
     def set_range(self, start: float, end: float, top: float, second_top: float = 0.0, second_colour: int = 0,
                   ticks: list[float] | None = None, gaps: list[tuple[float, float]] | None = None) -> None:
-        """Both ranges at once; y from 0 to `top` with the fixed pads above and below."""
+        """All ranges at once; y from 0 to `top` with the fixed pads above and below."""
         room = max(self.view.height() - sizes.pad_top() - sizes.PAD_BOTTOM, 1)
         low, high = -sizes.PAD_BOTTOM / room, 1 + sizes.pad_top() / room
-        self.box.setRange(xRange=(start, end), yRange=(top * low, top * high), padding=0, disableAutoRange=True)
+        second = second_top or 1.0
         self.left.set_top(top)
-        if self.second is not None and second_top:
-            self.second.setYRange(second_top * low, second_top * high, padding=0)
+        if second_top:
             self.right.set_top(second_top, second_colour)
-        self.backdrop.set_view(start, end, top, ticks or [], gaps or [])
+        self.backdrop.set_view(top, ticks or [], gaps or [])
+        self.view.set_range((start, end), (top * low, top * high), (second * low, second * high))
 
     def set_note(self, text: str) -> None:
         """What this plot waits for; empty hides the note."""
@@ -204,7 +136,7 @@ class Canvas(QWidget):
         self.note.setStyleSheet(f"background:{base};color:{ink.role('text2').name()};padding:2px 8px;border:0")
         self.remark.setFont(ink.caption())
         self.remark.setStyleSheet(f"background:transparent;color:{ink.role('text2').name()};border:0")
-        self.view.setBackground(ink.role("base"))
+        self.view.changed()
         self.left.setFixedWidth(sizes.left())
         self.right.setFixedWidth(sizes.right())
         self.legend.fit()

@@ -80,8 +80,12 @@ class Frame:
     _gaps: dict[tuple[float, float, int], list[tuple[float, float]]] = field(default_factory=dict, init=False,
                                                                              repr=False, compare=False)
 
+    _names: list[frozenset[str]] = field(default_factory=list, init=False, repr=False, compare=False)
+
     def has(self, name: str) -> bool:
-        return name in self.series.names
+        if not self._names:  # the columns that this moment has, asked for once
+            self._names.append(frozenset(self.series.names))
+        return name in self._names[0]
 
     def cut(self, name: str, start: float, end: float, points: int) -> tuple[Floats, Floats]:
         """Times and values to draw; both empty where the column was not recorded."""

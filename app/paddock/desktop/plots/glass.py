@@ -44,8 +44,23 @@ class Glass(QWidget):
     def set_view(self, start: float, end: float, marks: list[float], gaps: list[tuple[float, float]]) -> None:
         """What is in sight, where events stand, where the server gave no answer (all in seconds)."""
         if (start, end, marks, gaps) != (self._start, self._end, self._marks, self._gaps):
+            before = self._drawn_at()
             self._start, self._end, self._marks, self._gaps = start, end, marks, gaps
-            self.update()
+            after = self._drawn_at()
+            # All below would be painted again with it.
+            if before is None or after is None:
+                self.update()
+            else:
+                for x in before ^ after:
+                    self.update(x - 1, 0, 3, self.height())
+
+    def _drawn_at(self) -> set[int] | None:
+        """Where lines stand, pixels; None where more than lines is drawn."""
+        if self._gaps or self._press is not None or self._hair is not None:
+            return None
+        left = sizes.left()
+        scale = (self.width() - left - sizes.right()) / max(self._end - self._start, 1e-9)
+        return {round(left + (t - self._start) * scale) for t in self._marks}
 
     @property
     def hair(self) -> float | None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from paddock.desktop.plots import ink, sizes
+from paddock.desktop.plots.bars import Bars
 from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Legend, Row
 from paddock.desktop.plots.scale import runs
@@ -22,7 +23,7 @@ class LaneArea(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._slots = 1
-        self._requests: Sequence[Request] = ()
+        self._bars = Bars()
         self._start, self._end, self._now = 0.0, 1.0, 0.0
         self._waiting: list[tuple[float, float]] = []
 
@@ -37,21 +38,13 @@ class LaneArea(QWidget):
         self.update()
 
     def set_view(self, requests: Sequence[Request], start: float, end: float, now: float) -> None:
-        self._requests, self._start, self._end, self._now = requests, start, end, now
+        self._bars.set_requests(requests)
+        self._start, self._end, self._now = start, end, now
         self.update()
 
     def bars(self) -> list[tuple[Request, int, float, float, float]]:
         """What is in sight: request, slot, start, first token, end (seconds; first token = end while reading)."""
-        out = []
-        for request in self._requests:
-            end = request.t_end if request.t_end is not None else self._now
-            if request.slot is None or end < self._start or request.t_start > self._end:
-                continue
-            first = request.t_first_token
-            if first is None and request.ttft_s is not None:
-                first = request.t_start + request.ttft_s
-            out.append((request, request.slot, request.t_start, min(first if first is not None else end, end), end))
-        return out
+        return self._bars.within(self._start, self._end, self._now)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -72,11 +65,12 @@ class LaneArea(QWidget):
                                  int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(row))
         painter.setClipRect(plot)
         scale = plot.width() / max(self._end - self._start, 1e-9)
-        for request, slot, start, first, end in self.bars():
-            if slot < rows:
-                gap = 1.0 if height > 5 else 0.0
-                box = QRectF(plot.left(), slot * height + gap, 0, max(height - 2 * gap, 1.0))
-                self._paint_bar(painter, request, box, [(t - self._start) * scale for t in (start, first, end)])
+        gap = 1.0 if height > 5 else 0.0
+        x = (self._bars.times(self._now) - self._start) * scale
+        for number in self._bars.paint_narrow(painter, plot, rows, gap, x):
+            request, slot = self._bars.request(number)
+            box = QRectF(plot.left(), slot * height + gap, 0, max(height - 2 * gap, 1.0))
+            self._paint_bar(painter, request, box, [float(at) for at in x[:, number]])
         # Requests without a slot are in no lane: a line over all of them, and their number in the legend.
         for start, end in self._waiting:
             left, right = ((t - self._start) * scale for t in (start, end))

@@ -1,56 +1,52 @@
-"""A curve of a plot: a path under a cosmetic pen, and nothing else.
-
-pyqtgraph's own curve item asks for its bounds and its pixels' size several times a picture, which for twenty curves of
-a thousand points costs more than drawing them.
-"""
+"""A curve of a plot: a path where there is room for its points, else the columns of pixels that it covers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter, QPen
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPainter
 
+from paddock.desktop.plots import ink
+from paddock.desktop.plots.columns import dashed, paint_rows
 from paddock.desktop.plots.scale import Floats
+from paddock.desktop.plots.view import Way
 
 
-class Line(QGraphicsItem):
-    """NaN leaves a gap."""
+class Line:
+    """NaN leaves a gap. `colour`: the number of a data colour, whose dashes it has too."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, colour: int) -> None:
+        self.colour = colour
         self._x: Floats = np.empty(0)
         self._y: Floats = np.empty(0)
-        self._path = pg.arrayToQPath(self._x, self._y)
-        self._pen = QPen()
-        self._box = QRectF()
-
-    def set_pen(self, pen: QPen) -> None:
-        """A cosmetic pen."""
-        self._pen = pen
-        self.update()
 
     def set_data(self, x: Floats, y: Floats) -> None:
         """Arrays of one length, data coordinates."""
-        self.prepareGeometryChange()
         self._x, self._y = x, y
-        low, high = (float(f.reduce(y)) for f in (np.fmin, np.fmax)) if len(y) else (np.nan, np.nan)
-        if np.isfinite(low) and np.isfinite(high):
-            self._path = pg.arrayToQPath(x, y, connect="finite")
-            self._box = QRectF(float(x[0]), low, max(float(x[-1] - x[0]), 1e-9), max(high - low, 1e-9))
-        else:
-            self._box = QRectF()
 
     def shown(self) -> tuple[Floats, Floats]:
         """What is shown."""
         return self._x, self._y
 
-    def boundingRect(self) -> QRectF:
-        return self._box
+    def curves(self, way: Way) -> list[tuple[Floats, Floats]]:
+        return [(self._x, self._y)] if way.is_dense(self._y) else []
 
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        if not self._box.isNull():
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(self._pen)
-            painter.drawPath(self._path)
+    def paint(self, painter: QPainter, way: Way) -> None:
+        stroke(painter, way, self._x, self._y, ink.data(self.colour), ink.dash(self.colour))
+
+
+def stroke(painter: QPainter, way: Way, x: Floats, y: Floats, colour: QColor, dashes: tuple[float, ...] = ()) -> None:
+    """A line one pixel wide through these points; a dense one is prepared."""
+    if way.is_dense(y):
+        found = way.pixels(y)
+        if found is not None:
+            columns, (_, _, top, bottom) = found
+            if dashes:
+                bottom = np.where(dashed(columns.left, columns.count, dashes, way.ratio), bottom, top)
+            paint_rows(painter, way.ratio, columns.left, top, bottom, colour)
+    elif len(y):
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(ink.pen(colour, dashes))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPath(pg.arrayToQPath(way.x(x), way.y(y), connect="finite"))

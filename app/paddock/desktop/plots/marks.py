@@ -65,12 +65,16 @@ class EventStrip(QWidget):
 
     def set_view(self, events: list[tuple[int, Event]], start: float, end: float) -> None:
         if (events, start, end) != (self._events, self._start, self._end):
+            before, shown = self._events, self._places()
             self._events, self._start, self._end = events, start, end
-            self.update()
+            if events != before or self._places() != shown:
+                self.update()
 
-    def _x(self, t: float) -> float:
-        room = self.width() - sizes.legend() - sizes.left() - sizes.right()
-        return sizes.left() + (t - self._start) / max(self._end - self._start, 1e-9) * room
+    def _places(self) -> list[int]:
+        """The pixel of each event."""
+        left = sizes.left()
+        scale = (self.width() - sizes.legend() - left - sizes.right()) / max(self._end - self._start, 1e-9)
+        return [round(left + (event.t - self._start) * scale) for _, event in self._events]
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -78,8 +82,9 @@ class EventStrip(QWidget):
         plain, bold = ink.caption(), ink.caption(bold=True)
         painter.setFont(plain)
         metrics = painter.fontMetrics()
-        marks = [(self._x(e.t), max(14.0, metrics.horizontalAdvance(str(n)) + 6.0),
-                  float(min(metrics.horizontalAdvance(flag_text(e)), 220))) for n, e in self._events]
+        marks = [(x, max(14.0, metrics.horizontalAdvance(str(n)) + 6.0),
+                  float(min(metrics.horizontalAdvance(flag_text(e)), 220)))
+                 for (n, e), x in zip(self._events, self._places(), strict=True)]
         for (number, mark), (x, flag, label), (shown, labelled) in zip(
                 self._events, marks, place_flags(marks, self.width()), strict=True):
             if not shown:
@@ -102,8 +107,8 @@ class EventStrip(QWidget):
 
     def event(self, event: object) -> bool:
         if isinstance(event, QHelpEvent):
-            near = [f"{n}  {clock_text(e.t)}  {flag_text(e, in_full=True)}" for n, e in self._events
-                    if abs(self._x(e.t) - event.pos().x()) < 8]
+            near = [f"{n}  {clock_text(e.t)}  {flag_text(e, in_full=True)}"
+                    for (n, e), x in zip(self._events, self._places(), strict=True) if abs(x - event.pos().x()) < 8]
             QToolTip.showText(event.globalPos(), "\n".join(near), self)
             return True
         return bool(super().event(event))  # type: ignore[arg-type]
@@ -124,17 +129,23 @@ class Ruler(QWidget):
 
     def set_view(self, start: float, end: float, ticks: list[float]) -> None:
         if (start, end, ticks) != (self._start, self._end, self._ticks):
+            before = self._places()
             self._start, self._end, self._ticks = start, end, ticks
-            self.update()
+            if self._places() != before:
+                self.update()
+
+    def _places(self) -> list[tuple[int, float]]:
+        """(pixel, seconds) of each tick."""
+        width = self.width() - sizes.legend() - sizes.left() - sizes.right()
+        scale = width / max(self._end - self._start, 1e-9)
+        return [(round(sizes.left() + (t - self._start) * scale), t) for t in self._ticks]
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(ink.caption())
-        width = self.width() - sizes.legend() - sizes.left() - sizes.right()
-        for t in self._ticks:
-            x = sizes.left() + (t - self._start) / max(self._end - self._start, 1e-9) * width
+        for x, t in self._places():
             painter.setPen(ink.role("edge"))
-            painter.drawLine(QPointF(x, 0), QPointF(x, 3))
+            painter.drawLine(x, 0, x, 3)
             painter.setPen(ink.role("text3"))
             box = QRectF(x - 60, 3, 120, self.height() - 3)
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), clock_text(t))

@@ -202,7 +202,6 @@ class PlotStack(QWidget):
         ticks = time_ticks(start, end, max(2, pixels // 110))
         window = Window(start, end, max(pixels, 100), ticks)
         for plot in self.plots:
-            plot.begin()
             plot.draw(self.frame, window)
             if self.ended and plot.note.isVisibleTo(plot):
                 plot.set_note(str(Text("Nothing was recorded.")))

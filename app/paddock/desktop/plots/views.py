@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from paddock.desktop.plots import ink, sizes
@@ -17,6 +15,7 @@ from paddock.desktop.plots.frame import Frame, Setup
 from paddock.desktop.plots.legend import Row
 from paddock.desktop.plots.line import Line
 from paddock.desktop.plots.scale import Floats, calm_top, hold_lone, peak, power_top
+from paddock.desktop.plots.view import Diamond, Item, Level
 from paddock.text import Text
 from paddock.units import GIB, MINUS, count_text, missing, number_text
 
@@ -68,27 +67,14 @@ class Plot(Canvas):
         return peak(y) * factor
 
 
-def _level(colour: QColor, dashes: tuple[float, ...]) -> pg.InfiniteLine:
-    line = pg.InfiniteLine(angle=0, movable=False, pen=ink.pen(colour, dashes))
-    line.setVisible(False)
-    return line
-
-
-def _set_level(line: pg.InfiniteLine, value: float | None) -> None:
-    shown = value is not None and not math.isnan(value)
-    line.setVisible(shown)
-    if shown and line.value() != value:
-        line.setValue(value)
-
-
 class SpeedPlot(Plot):
     """Generation on the left scale, prompt on the right one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(str(Text("Tokens/s")), parent)
-        self._generation, self._prompt = self.curve(), self.curve(second=True)
-        self._usual = _level(ink.role("text2"), ink.DOTS)
-        self.add(self._usual)
+        self._generation, self._prompt = self.curve(1), self.curve(2, second=True)
+        self._usual = Level("text2", ink.DOTS)
+        self.view.add(self._usual)
         self._tops = [0.0, 0.0]
         self._usual_value: float | None = None
         self._texts = False
@@ -96,15 +82,9 @@ class SpeedPlot(Plot):
     def configure(self, setup: Setup) -> None:
         self._tops = [0.0, 0.0]
         self._usual_value = None if setup.answers_texts else setup.usual_per_s
-        _set_level(self._usual, self._usual_value)
+        self._usual.value = self._usual_value
         self._texts = setup.answers_texts
         self.title.setText(str(Text("Texts/s") if self._texts else Text("Tokens/s")))
-
-    def restyle(self) -> None:
-        super().restyle()
-        self._generation.set_pen(ink.pen(ink.data(1)))
-        self._prompt.set_pen(ink.pen(ink.data(2), ink.dash(2)))
-        self._usual.setPen(ink.pen(ink.role("text2"), ink.DOTS))
 
     def draw(self, frame: Frame, window: Window) -> None:
         high = self._feed(self._generation, frame, self._left_column, window)
@@ -148,25 +128,21 @@ class ContextPlot(Plot):
         super().__init__(str(Text("Context, tokens")), parent)
         self._areas: list[Area] = []
         self._together = False
-        self._limit = _level(ink.role("bad"), ink.LIMIT_DASH)
-        self.add(self._limit)
+        self._limit = Level("bad", ink.LIMIT_DASH)
+        self.view.add(self._limit)
         self._limit_value: float | None = None
         self._top = 0.0
         self.left.kilo = 1024.0
 
     def configure(self, setup: Setup) -> None:
         for area in self._areas:
-            self.box.removeItem(area)
+            self.view.remove(area)
         self._together = setup.slots > _MOST_AREAS
         self._areas = [Area(i % 6 + 1, 0.3) for i in range(1 if self._together else max(setup.slots, 1))]
         for area in self._areas:
-            self.add(area)
+            self.view.add(area)
         self._limit_value, self._top = setup.context_limit, 0.0
-        _set_level(self._limit, setup.context_limit)
-
-    def restyle(self) -> None:
-        super().restyle()
-        self._limit.setPen(ink.pen(ink.role("bad"), ink.LIMIT_DASH))
+        self._limit.value = setup.context_limit
 
     def _say_limit(self, drawn: bool) -> None:
         limit = self._limit_value
@@ -227,25 +203,24 @@ class MemoryPlot(Plot):
         self._setup = Setup()
         self._used: dict[str, Line] = {}
         self._share: dict[str, Area] = {}
-        self._ram, self._ram_area = self.curve(), Area(4, 0.2)
-        self.add(self._ram_area)
-        self._predicted = _level(ink.role("text"), ink.DOTS)
-        self.add(self._predicted)
-        self._peak = pg.ScatterPlotItem(size=8, symbol="d")
-        self._peak.setZValue(10)
-        self.add(self._peak)
-        self._peak_at: tuple[float, float] | None = None
+        self._ram, self._ram_area = self.curve(4), Area(4, 0.2)
+        self._predicted, self._peak = Level("text", ink.DOTS), Diamond()
+        for item in (self._ram_area, self._predicted):
+            self.view.add(item)
+        self.view.add(self._peak)
         self._top = 0.0
 
     def configure(self, setup: Setup) -> None:
-        for item in (*self._used.values(), *self._share.values()):
-            self.box.removeItem(item)
+        old: list[Item] = [*self._used.values(), *self._share.values()]
+        for item in old:
+            self.view.remove(item)
         self._setup, self._top = setup, 0.0
         self._share = {name: Area(self._number(i), 0.16) for i, name in enumerate(setup.devices)}
         for area in self._share.values():
-            self.add(area)
-        self._used = {name: self.curve() for name in setup.devices}
-        self.restyle()
+            self.view.add(area)
+        self._used = {name: self.curve(self._number(i)) for i, name in enumerate(setup.devices)}
+        self.view.remove(self._peak)  # above all others
+        self.view.add(self._peak)
 
     @staticmethod
     def _number(index: int) -> int:
@@ -260,15 +235,6 @@ class MemoryPlot(Plot):
         best = max(known, key=lambda d: predicted[d], default="Host")
         return best if predicted.get(best, 0) > 0 else "Host"
 
-    def restyle(self) -> None:
-        super().restyle()
-        for i, curve in enumerate(self._used.values()):
-            curve.set_pen(ink.pen(ink.data(self._number(i)), ink.dash(self._number(i))))
-        self._ram.set_pen(ink.pen(ink.data(4), ink.dash(4)))
-        self._peak.setPen(ink.pen(ink.role("base")))
-        self._peak.setBrush(ink.role("text"))
-        self._predicted.setPen(ink.pen(ink.role("text"), ink.DOTS))
-
     def draw(self, frame: Frame, window: Window) -> None:
         highs, shares = [], {}
         for name, curve in self._used.items():
@@ -278,7 +244,7 @@ class MemoryPlot(Plot):
         if self._main == "Host":
             shares["Host"] = self._fill(self._ram_area, frame, "process_rss_bytes", window)
         predicted = self._setup.predicted_bytes.get(self._main)
-        _set_level(self._predicted, predicted / GIB if predicted else None)
+        self._predicted.value = predicted / GIB if predicted else None
         highs.append(predicted / GIB if predicted else math.nan)
         self._top = calm_top(float(np.fmax.reduce(highs)), self._top, 0.5)
         self.set_range(window.start, window.end, self._top, ticks=window.ticks)
@@ -293,9 +259,8 @@ class MemoryPlot(Plot):
         known = bool(len(held)) and not bool(np.isnan(held).all())
         at = int(np.nanargmax(held)) if known else 0
         found = (float(t[at]), float(held[at]) / GIB) if known else None
-        if found != self._peak_at:
-            self._peak_at = found
-            self._peak.setData(*(([found[0]], [found[1]]) if found is not None else ([], [])))
+        if found != self._peak.at:
+            self._peak.at = found
             size = number_text(found[1], 1 if found[1] >= 10 else 2) if found is not None else ""
             self.set_remark(str(Text("peak {size} GiB", size=size)) if found is not None else "")
         return known
@@ -336,20 +301,12 @@ class LoadPlot(Plot):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(str(Text("Load, %")), parent)
         self._curves: dict[str, Line] = {}
-        self._cpu = self.curve()
+        self._cpu = self.curve(4)
 
     def configure(self, setup: Setup) -> None:
         for curve in self._curves.values():
-            self.box.removeItem(curve)
-        self._curves = {name: self.curve() for name in setup.devices}
-        self.restyle()
-
-    def restyle(self) -> None:
-        super().restyle()
-        for i, curve in enumerate(self._curves.values()):
-            number = (1, 2, 3, 5, 6)[i % 5]
-            curve.set_pen(ink.pen(ink.data(number), ink.dash(number)))
-        self._cpu.set_pen(ink.pen(ink.data(4), ink.dash(4)))
+            self.view.remove(curve)
+        self._curves = {name: self.curve((1, 2, 3, 5, 6)[i % 5]) for i, name in enumerate(setup.devices)}
 
     def draw(self, frame: Frame, window: Window) -> None:
         highs = [self._feed(curve, frame, f"{name}.utilisation_pct", window) for name, curve in self._curves.items()]
