@@ -1,10 +1,10 @@
 """What watching costs: generation speed with the window open and visible, against the server alone.
 
 One server (sample model, one thread) launched by the real window, its Run page in sight and sampling. It streams one
-long answer after another; in turns of 0.8 s the window works and is stopped whole (SIGSTOP, so that the server runs
+long answer after another; in turns of 1.6 s the window works and is stopped whole (SIGSTOP, so that the server runs
 alone), in the order work, stop, stop, work. Tokens are stamped as they come, and each turn's tokens/s are compared
-with those of its neighbour; what comes in the first 0.2 s of a turn is left out, since a window that was stopped has
-a backlog that one left alone has not. The loss is the Hodges-Lehmann estimate over the pairs (a neighbour on the
+with those of its neighbour; what comes in the first 0.6 s of a turn is left out, since a window that was stopped has
+a backlog that one left alone has not (in turns of 0.8 s it used half as much processor time again). The loss is the Hodges-Lehmann estimate over the pairs (a neighbour on the
 machine spoils some pairs, not the figure), its 95 % interval is that of the signed-rank test. The window's CPU time is
 read at the end with nothing stopped, visible and then minimised. Ends within 45 s; --long takes five minutes. The
 last line is JSON:
@@ -30,8 +30,8 @@ from typing import IO
 
 import psutil
 
-TURN_S, SETTLE_S, CPU_S = 0.8, 0.2, 5.0
-SHORT_S, LONG_S = 24.0, 270.0
+TURN_S, SETTLE_S, CPU_S = 1.6, 0.6, 5.0
+SHORT_S, LONG_S = 26.0, 270.0
 MOST_S = 2 * LONG_S
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtGui import QFont, QFontDatabase, QIcon, QIconEngine, QImage, QPaintEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from paddock import paths
@@ -58,14 +58,34 @@ def _svg(name: str) -> str:
     return paths.resource(f"icons/{name}.svg").read_text("utf-8")
 
 
+def _render(name: str, colour: str, painter: QPainter, box: QRectF) -> None:
+    text = _svg(name).replace("currentColor", colour)
+    QSvgRenderer(QByteArray(text.encode())).render(painter, box)
+
+
+@lru_cache(maxsize=128)
+def _drawn(name: str, colour: str, side: int, ratio: float) -> QImage:
+    """One of our own icons, `side` device pixels wide: to read the drawing each time costs more than a table's row."""
+    picture = QImage(max(side, 1), max(side, 1), QImage.Format.Format_ARGB32_Premultiplied)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    _render(name, colour, painter, QRectF(picture.rect()))
+    painter.end()
+    picture.setDevicePixelRatio(ratio)
+    return picture
+
+
 def paint_icon(painter: QPainter, name: str, rect: QRect | QRectF, role: str = "text") -> None:
     """Draw the icon in the role's colour into the rectangle, centred and square."""
     side = min(rect.width(), rect.height())
     box = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
     colour = theme().color(role)
     if name in _OWN:
-        text = _svg(name).replace("currentColor", colour.name())
-        QSvgRenderer(QByteArray(text.encode())).render(painter, box)
+        if painter.paintEngine().type() == QPaintEngine.Type.Raster:
+            ratio = painter.device().devicePixelRatioF()
+            painter.drawImage(box.topLeft(), _drawn(name, colour.name(), round(side * ratio), ratio))
+        else:
+            _render(name, colour.name(), painter, box)
         return
     family, characters = _font()
     font = QFont(family)

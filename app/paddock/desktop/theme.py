@@ -31,6 +31,8 @@ class Theme(QObject):
         self._app = app
         self._mode = "system"
         self._scale = 1.0
+        self._base: tuple[tuple[QFont, QFont, float], float] | None = None
+        self._fonts: dict[tuple[str, int], QFont] = {}
         self._cache: Path | None = None
         self._temporary: QTemporaryDir | None = None
         self._applied: tuple[bool, float] | None = None
@@ -176,17 +178,26 @@ class Theme(QObject):
     @property
     def base_px(self) -> float:
         """The body text's height in logical pixels."""
-        return max(float(_SMALLEST), QFontInfo(self._system_font).pixelSize() * self._scale)
+        key = self._system_font, self._fixed_font, self._scale
+        if self._base is None or self._base[0] != key:  # asked for hundreds of times a picture
+            self._base = key, max(float(_SMALLEST), QFontInfo(self._system_font).pixelSize() * self._scale)
+            self._fonts.clear()
+        return self._base[1]
 
     def font(self, kind: str = "body", weight: int = 400) -> QFont:
         """figure, title, body, note, caption, mono (note-sized) or flag (mono, caption-sized); figures align in all."""
+        size = self.font_px(_FIXED.get(kind, kind))
+        known = self._fonts.get((kind, weight))
+        if known is not None:
+            return QFont(known)
         fixed = kind in _FIXED
         font = QFont(self._fixed_font if fixed else self._system_font)
-        font.setPixelSize(self.font_px(_FIXED.get(kind, kind)))
+        font.setPixelSize(size)
         font.setWeight(QFont.Weight(weight))
         if not fixed:
             font.setFeature(QFont.Tag("tnum"), 1)
-        return font
+        self._fonts[kind, weight] = font
+        return QFont(font)
 
     def font_px(self, kind: str) -> int:
         """Pixel size of a kind of text; nothing is smaller than 11."""

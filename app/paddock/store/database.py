@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import sqlite3
 import threading
 import time
@@ -43,6 +42,7 @@ from paddock.text import Text
 
 _COMMIT_S = 1.0
 _KEEP_UNWRITTEN = 50_000
+_BATCH = 500
 Work = Callable[[sqlite3.Connection], Any]
 _Item = tuple[Work, Future[Any] | None]
 
@@ -66,7 +66,9 @@ class Database:
         self.last_dropped: str | None = None
         self._commit_s = commit_s
         self._connection = open_database(path, self.notices)
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._ready = threading.Condition()
+        self._waiting: list[_Item] = []
+        self._urgent = self._ending = False
         self._last_reading: dict[int, float] = {}
         self._last_slot: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._closed = False
@@ -78,23 +80,27 @@ class Database:
     def _write(self) -> None:
         pending: list[_Item] = []
         ended = False
-        due = 0.0
         while not ended:
-            try:
-                # Counted from the oldest row that waits: new ones that keep coming must not put it off.
-                item = self._queue.get(timeout=max(0.0, due - time.monotonic()) if pending else None)
-                due = due if pending else time.monotonic() + self._commit_s
-                urgent = item is None or item[1] is not None
-                if item is None:
-                    ended = True
-                else:
-                    pending.append(item)
-            except queue.Empty:
-                urgent = True
-            if urgent or len(pending) >= 500 or time.monotonic() >= due:
-                pending = self._commit(pending)
-                due = time.monotonic() + self._commit_s
+            fresh, ended = self._next_batch(time.monotonic() + self._commit_s if pending else None)
+            pending = self._commit(pending + fresh)
         self._connection.close()
+
+    def _next_batch(self, due: float | None) -> tuple[list[_Item], bool]:
+        """What is to be written now, and whether it is the last; waits for it. `due`: something waits since before.
+
+        Rows that nobody waits for gather for `commit_s` from the oldest of them on: new ones that keep coming do not
+        put it off, and wake nobody.
+        """
+        with self._ready:
+            while not (self._urgent or self._ending or len(self._waiting) >= _BATCH):
+                now = time.monotonic()
+                if due is None and self._waiting:
+                    due = now + self._commit_s
+                if due is not None and now >= due:
+                    break
+                self._ready.wait(None if due is None else due - now)
+            fresh, self._waiting, self._urgent = self._waiting, [], False
+            return fresh, self._ending
 
     def _commit(self, pending: list[_Item]) -> list[_Item]:
         """One transaction. Returns what is left to try again: everything that nobody waits for."""
@@ -150,13 +156,19 @@ class Database:
 
     def _do(self, work: Work) -> None:
         if not self._closed:
-            self._queue.put((work, None))
+            with self._ready:
+                self._waiting.append((work, None))
+                if len(self._waiting) in (1, _BATCH):
+                    self._ready.notify()
 
     def _wait_for(self, work: Work) -> Any:
         if self._closed:
             raise AppError(Text("The database is closed."))
         future: Future[Any] = Future()
-        self._queue.put((work, future))
+        with self._ready:
+            self._waiting.append((work, future))
+            self._urgent = True
+            self._ready.notify()
         return future.result()
 
     # Writing
@@ -329,7 +341,9 @@ class Database:
         """Commit what is queued and end the thread. Safe to call twice."""
         if not self._closed:
             self._closed = True
-            self._queue.put(None)
+            with self._ready:
+                self._ending = True
+                self._ready.notify()
             self._thread.join()
 
     def __enter__(self) -> Database:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from paddock.desktop.plots import ink, sizes
@@ -42,10 +42,15 @@ class Legend(QWidget):
         self.update()
 
     def set_rows(self, rows: list[Row]) -> None:
-        """Repaints only if something differs."""
+        """Repaints the rows that differ."""
         if rows != self._rows:
-            self._rows = rows
-            self.update()
+            before, self._rows = self._rows, rows
+            if len(before) != len(rows):
+                self.update()
+            else:
+                for i, (old, new) in enumerate(zip(before, rows, strict=True)):
+                    if old != new:
+                        self.update(self._row_box(i).toAlignedRect())
             self.setToolTip("\n".join(f"{r.name}  {r.value}".strip() for r in rows))
 
     @property
@@ -58,16 +63,25 @@ class Legend(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(ink.caption())
-        # Closer together rather than cut off, down to the height of the letters.
-        least = painter.fontMetrics().ascent() + 1
-        row_height = max(least, min(sizes.row(), (self.height() - 2) // max(len(self._rows), 1)))
-        room = max(1, self.height() // row_height)
-        shown = self._rows if len(self._rows) <= room else self._rows[:room]
-        top = max(0.0, (self.height() - len(shown) * row_height) / 2)
-        for i, row in enumerate(shown):
-            box = QRectF(_INDENT, top + i * row_height, self.width() - _INDENT - 12, row_height)
-            self._paint_row(painter, row, box)
+        for i, row in enumerate(self._rows[:self._room()]):
+            box = self._row_box(i)
+            if box.intersects(QRectF(event.rect())):
+                self._paint_row(painter, row, box)
         painter.end()
+
+    def _row_height(self) -> int:
+        """Closer together rather than cut off, down to the height of the letters."""
+        least = QFontMetrics(ink.caption()).ascent() + 1
+        return max(least, min(sizes.row(), (self.height() - 2) // max(len(self._rows), 1)))
+
+    def _room(self) -> int:
+        """How many rows there is room for."""
+        return max(1, self.height() // self._row_height())
+
+    def _row_box(self, number: int) -> QRectF:
+        height = self._row_height()
+        top = max(0.0, (self.height() - min(len(self._rows), self._room()) * height) / 2)
+        return QRectF(_INDENT, top + number * height, self.width() - _INDENT - 12, height)
 
     def _paint_row(self, painter: QPainter, row: Row, box: QRectF) -> None:
         metrics = painter.fontMetrics()
