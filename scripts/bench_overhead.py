@@ -4,10 +4,10 @@ One server (sample model, one thread) launched by the real window, its Run page 
 long answer after another; in turns of 1.6 s the window works and is stopped whole (SIGSTOP, so that the server runs
 alone), in the order work, stop, stop, work. Tokens are stamped as they come, and each turn's tokens/s are compared
 with those of its neighbour; what comes in the first 0.6 s of a turn is left out, since a window that was stopped has
-a backlog that one left alone has not (in turns of 0.8 s it used half as much processor time again). The loss is the Hodges-Lehmann estimate over the pairs (a neighbour on the
-machine spoils some pairs, not the figure), its 95 % interval is that of the signed-rank test. The window's CPU time is
-read at the end with nothing stopped, visible and then minimised. Ends within 45 s; --long takes five minutes. The
-last line is JSON:
+a backlog that one left alone has not (in turns of 0.8 s it used half as much processor time again). The loss is the
+Hodges-Lehmann estimate over the pairs (a neighbour on the machine spoils some pairs, not the figure), its 95 % interval
+is that of the signed-rank test. The window's CPU time is read at the end with nothing stopped, visible and then
+minimised. Ends within 45 s; --long takes five minutes. The last line is JSON:
 
     generation_loss_pct (+ _ci_low, _ci_high), window_cpu_pct, minimised_cpu_pct (of one core, while the server
     generates), pairs, alone_per_s_median

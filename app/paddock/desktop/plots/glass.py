@@ -58,9 +58,13 @@ class Glass(QWidget):
         """Where lines stand, pixels; None where more than lines is drawn."""
         if self._gaps or self._press is not None or self._hair is not None:
             return None
+        return set(self._mark_places())
+
+    def _mark_places(self) -> list[int]:
+        """The pixel of each mark in sight."""
         left = sizes.left()
         scale = (self.width() - left - sizes.right()) / max(self._end - self._start, 1e-9)
-        return {round(left + (t - self._start) * scale) for t in self._marks}
+        return [round(left + (t - self._start) * scale) for t in self._marks if self._start <= t <= self._end]
 
     @property
     def hair(self) -> float | None:
@@ -79,10 +83,8 @@ class Glass(QWidget):
         painter = QPainter(self)
         self._paint_gap_words(painter)
         painter.setPen(ink.pen(ink.role("text2"), ink.EVENT_DASH))
-        for t in self._marks:
-            if self._start <= t <= self._end:
-                x = round(self.x_of(t)) + 0.5
-                painter.drawLine(QPointF(x, self.top), QPointF(x, self.height()))
+        for place in self._mark_places():
+            painter.drawLine(place, self.top, place, self.height())
         if self._press is not None and self._drag is not None:
             left, right = sorted((self._press, self._drag))
             painter.fillRect(QRectF(left, 0, right - left, self.height()), ink.tint(ink.role("accent"), 0.12))
@@ -100,6 +102,8 @@ class Glass(QWidget):
 
     def _paint_gap_words(self, painter: QPainter) -> None:
         """"no answer" at the foot of the first plot, where the gap is wide enough."""
+        if not self._gaps:
+            return
         painter.setFont(ink.caption())
         painter.setPen(ink.role("text2"))
         words = str(Text("no answer"))
