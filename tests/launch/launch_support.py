@@ -27,4 +27,5 @@ def model_file(path: str = "/m/a.gguf", kind: Kind = Kind.MODEL, architecture: s
     return ModelFile(
         path=Path(path), version=3, architecture=architecture, kind=kind, metadata=metadata or {},
         tensors=tuple(Tensor(name, (32,), 0, "f32", 0, 128, 1) for name in tensors), shards=shards,
-        facts=Facts(**facts), problems=problems, complete=complete, identity="0" * 64)
+        facts=Facts(**{"has_template": kind is Kind.MODEL, **facts}), problems=problems, complete=complete,
+        identity="0" * 64)

@@ -136,6 +136,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("no-device", "warning"): Case(M + "-ngl 99"),
     ("pattern-matches-nothing", "warning"): Case(M + "-ot nothing=CPU", model=model_file(tensors=("blk.0.x",))),
     ("pattern-too-late", "warning"): Case(M + "-ot 'blk=CPU,blk.0=CPU'", model=model_file(tensors=("blk.0.x",))),
+    ("no-chat-template", "hint"): Case(M, model=model_file(has_template=False)),
     ("no-experts", "hint"): Case(M + "-cmoe", model=DENSE),
     ("first-device-only", "hint"): Case(M + "-ncmoe 4", devices=TWO, model=model_file(experts=8)),
     ("fit-pinned", "warning"): Case(M + "-fit on -ngl 20"),

@@ -32,7 +32,7 @@ __all__ = ["CHECKS", "Check", "Question", "check"]
 CHECKS: tuple[Check, ...] = (
     model_file.no_model, model_file.missing_files, model_file.unusable_engine, model_file.other_engine,
     model_file.wrong_kind, model_file.file_problems, model_file.later_part, model_file.projector,
-    model_file.projector_fits,
+    model_file.projector_fits, model_file.chat_template,
     model_file.windows_paths, tuning.prefix_program,
     flags.unknown_flags, flags.program_options, flags.bare_flag, flags.repeated_flags, flags.left_out_words,
     flags.without_effect,

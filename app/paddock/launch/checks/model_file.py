@@ -107,6 +107,17 @@ def wrong_kind(q: Question) -> Iterator[Issue]:
                       Text("Turn on --rerank."), (("rerank", ("on",)),))
 
 
+def chat_template(q: Question) -> Iterator[Issue]:
+    """Without a template in the file llama.cpp writes chats in ChatML, and says nothing (common/chat.cpp)."""
+    if q.model is None or q.model.kind is not FileKind.MODEL or not q.model.complete or q.effective.embedding:
+        return
+    if not q.model.facts.has_template and not q.text("chat-template") and not q.text("chat-template-file"):
+        yield hint("no-chat-template", "chat-template",
+                   Text("The file has no chat template: chats are written in ChatML, and a model that was trained "
+                        "otherwise answers them with odd signs, or without an end."),
+                   Text("Name its template with --chat-template; for completions alone it does not matter."))
+
+
 def file_problems(q: Question) -> Iterator[Issue]:
     """What the reader found wrong with the file itself."""
     if q.model is None:
