@@ -76,11 +76,11 @@ class Bars:
         right = np.maximum(right, left + 1)
         picture = np.zeros((lanes, width), np.uint32)
         prompt, written, bad = (premultiplied(colour.rgba()) for colour in (ink.data(2), ink.data(1), ink.role("bad")))
-        for step in range(NARROW):
-            column = left + step
-            there = (column < right) & (column >= 0) & (column < width)
-            colour = np.where(failed, bad, np.where(column < middle, prompt, written))
-            picture[slots[there], column[there].astype(np.int64)] = colour[there]
+        left, right = np.maximum(left, 0).astype(np.int64), np.minimum(right, width).astype(np.int64)
+        wide = np.maximum(right - left, 0)
+        bar = np.repeat(np.arange(len(left)), wide)  # which bar each of the pixels belongs to
+        column = np.arange(len(bar)) + np.repeat(left - np.cumsum(wide) + wide, wide)
+        picture[slots[bar], column] = np.where(failed[bar], bad, np.where(column < middle[bar], prompt, written))
         height = plot.height() / lanes
         if painter.paintEngine().type() != QPaintEngine.Type.Raster:
             _as_rectangles(painter, plot, height, gap, picture)
