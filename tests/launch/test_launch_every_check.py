@@ -129,6 +129,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("layers-left", "hint"): Case(M + "-ngl 20", devices=CUDA, model=DENSE),
     ("none-with-devices", "error"): Case(M + "-dev none,CUDA0", devices=CUDA),
     ("unknown-device", "error"): Case(M + "-dev CUDA7", devices=CUDA),
+    ("device-twice", "warning"): Case(M + "-dev CUDA0,CUDA0", devices=CUDA),
     ("devices-unlisted", "warning"): Case(M, engine={"devices_error": Text("It crashed.")}),
     ("rpc-too-late", "error"): Case(M + "-dev RPC0 --rpc 127.0.0.1:1"),
     ("buffer-not-in-use", "error"): Case(M + "-dev CUDA0 -ot x=CUDA1", devices=TWO),

@@ -38,6 +38,20 @@ def unknown_devices(q: Question) -> Iterator[Issue]:
                              flag=CATALOGUE[option].names[0]), fix, ((option, None),))
 
 
+def twice(q: Question) -> Iterator[Issue]:
+    """A device named twice takes two shares of the layers and about twice the compute buffers (tried on build 11434
+    over RPC: 36.8 MiB instead of 18.0)."""
+    for option in _NAMING:
+        items = [part.strip() for part in (q.plan.get(option) or "").split(",") if part.strip()]
+        once = list(dict.fromkeys(items))
+        for item in once:
+            if items.count(item) > 1:
+                yield warning("device-twice", option,
+                              Text("{name} is named twice ({flag}): it then reserves more memory than the estimate, "
+                                   "which counts it once.", name=item, flag=CATALOGUE[option].names[0]),
+                              Text("Name it once."), ((option, (",".join(once),)),))
+
+
 def listing_failed(q: Question) -> Iterator[Issue]:
     """The engine could not say what it sees: a name cannot be checked, and figures count the processor alone."""
     if q.engine is None or q.engine.error is not None or q.engine.devices_error is None:
